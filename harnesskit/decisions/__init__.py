@@ -1,0 +1,1 @@
+"""Frames and a policy to a Decision."""

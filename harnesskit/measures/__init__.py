@@ -1,0 +1,1 @@
+"""Frames to frames, each a documented table."""

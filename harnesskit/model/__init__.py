@@ -1,0 +1,1 @@
+"""Nouns: records, table contracts, metrics, policies, decisions, errors."""

@@ -1,0 +1,88 @@
+"""Policies: the rules a decision is made by, as named presets or objects whose every field is documented."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from harnesskit.model.errors import PolicyError, nearest
+
+
+class RegressionPolicy(BaseModel):
+    """How a regression run is judged.
+
+    Examples
+    --------
+    >>> RegressionPolicy.parse("floor:0.8").floor_score
+    0.8
+    >>> RegressionPolicy.default().alpha
+    0.05
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field("default", description="name of the preset the policy came from")
+    alpha: float = Field(0.05, gt=0, lt=1, description="family-wise error over all protected wins")
+    alpha_global: float = Field(0.01, ge=0, lt=1, description="part of alpha kept for a drop of the mean of all wins")
+    alpha_suspect: float = Field(0.01, gt=0, lt=1, description="error per win at which it is marked suspect")
+    min_drop: float = Field(0.05, ge=0, description="smallest drop, on the 0-to-1 scale, that is called a regression")
+    tolerance: float = Field(0.10, gt=0, description="drop, on the 0-to-1 scale, that still counts as no change")
+    unchanged_level: float = Field(
+        0.80, gt=0.5, lt=1, description="one-sided confidence at which a drop of the tolerance must be excluded"
+    )
+    min_coverage: float = Field(0.90, ge=0, le=1, description="share of the protected wins that must be scored to pass")
+    min_trials: int = Field(2, ge=1, description="candidate trials below which a win is never called regressed")
+    trials: int | None = Field(None, ge=1, description="fixed plan: trials per case; None for no fixed plan")
+    floor_score: float | None = Field(None, description="floor policy: every protected win at or above this score")
+    margin: float | None = Field(None, ge=0, description="reference policy: a change of this size decides a case")
+
+    @classmethod
+    def default(cls) -> Self:
+        """Return the default policy."""
+        return cls()
+
+    @classmethod
+    def fixed(cls, n: int) -> Self:
+        """Return a policy for a run of exactly `n` trials per case."""
+        return cls(name="fixed", trials=n)
+
+    @classmethod
+    def floor(cls, score: float) -> Self:
+        """Return the plain rule "every protected win scores at least `score`": no statistics."""
+        return cls(name="floor", floor_score=score, min_trials=1)
+
+    @classmethod
+    def reference(cls) -> Self:
+        """Return the reference harness's rule: a change of .05 in any metric decides, one replay each."""
+        return cls(name="reference", margin=0.05, min_trials=1)
+
+    @classmethod
+    def parse(cls, policy: str | RegressionPolicy) -> RegressionPolicy:
+        """Return the policy named by `policy` (``default``, ``reference``, ``fixed:3``, ``floor:0.8``), or itself.
+
+        Raises
+        ------
+        PolicyError
+            The name is not known, or its number is missing or not a number.
+        """
+        if isinstance(policy, RegressionPolicy):
+            return policy
+        name, _, argument = str(policy).partition(":")
+        plain = {"default": cls.default, "reference": cls.reference}
+        if name in plain and not argument:
+            return plain[name]()
+        if name == "fixed" and re.fullmatch(r"[1-9]\d*", argument):
+            return cls.fixed(int(argument))
+        if name == "floor" and re.fullmatch(r"-?\d+(\.\d+)?", argument):
+            return cls.floor(float(argument))
+        known = [*plain, "fixed:3", "floor:0.8"]
+        raise PolicyError(
+            f"no regression policy {policy!r}{nearest(str(policy), known)}; use one of {', '.join(known)} "
+            "or a RegressionPolicy object."
+        )
+
+    def plain(self) -> dict[str, Any]:
+        """Return the policy as plain data, for records and reports."""
+        return self.model_dump(mode="json")

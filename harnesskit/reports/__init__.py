@@ -1,0 +1,1 @@
+"""Frames and a decision to HTML, Markdown and JSON."""

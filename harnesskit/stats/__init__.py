@@ -1,0 +1,1 @@
+"""Arrays to numbers (numpy, scipy); knows no frame and no name of ours."""

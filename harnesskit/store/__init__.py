@@ -1,0 +1,1 @@
+"""DuckDB: the schema, the loader and the queries."""
