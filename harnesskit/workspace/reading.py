@@ -11,7 +11,7 @@ import json
 import math
 import os
 import stat
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -29,12 +29,8 @@ _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
 
-class Stamp(NamedTuple):
-    """What tells that a file changed: size, modification time in ns, inode."""
-
-    size: int
-    mtime_ns: int
-    inode: int
+Stamp = tuple[int, int, int]
+"""What tells that a file changed: size, modification time in ns, inode."""
 
 
 def read_file(path: str, *, dir_fd: int | None = None) -> tuple[bytes, Stamp]:
@@ -47,14 +43,8 @@ def read_file(path: str, *, dir_fd: int | None = None) -> tuple[bytes, Stamp]:
     UnreadableError
         The file cannot be read; its finding says why.
     """
+    fd, info = open_regular(path, dir_fd=dir_fd)
     try:
-        fd = os.open(path, _OPEN, dir_fd=dir_fd)
-    except OSError as error:
-        raise UnreadableError("unreadable", _os_message(error)) from error
-    try:
-        info = os.fstat(fd)
-        if not stat.S_ISREG(info.st_mode):
-            raise UnreadableError("not_a_file", f"This is {_kind_of(info.st_mode)}, not a file; it was left alone.")
         if info.st_size > MAX_FILE_BYTES:
             size = f"{info.st_size / 1e6:,.0f} MB"
             raise UnreadableError(
@@ -71,6 +61,31 @@ def read_file(path: str, *, dir_fd: int | None = None) -> tuple[bytes, Stamp]:
     finally:
         os.close(fd)
     return data, Stamp(info.st_size, info.st_mtime_ns, info.st_ino)
+
+
+def open_regular(path: str, *, dir_fd: int | None = None) -> tuple[int, os.stat_result]:
+    """Return an open descriptor of a regular file, which the caller closes, and what it was when opened.
+
+    Raises
+    ------
+    UnreadableError
+        It cannot be opened, or is no regular file; nothing blocks, and nothing is left open.
+    """
+    try:
+        fd = os.open(path, _OPEN, dir_fd=dir_fd)
+    except OSError as error:
+        raise UnreadableError("unreadable", _os_message(error)) from error
+    try:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode):
+            raise UnreadableError("not_a_file", f"This is {_kind_of(info.st_mode)}, not a file; it was left alone.")
+    except OSError as error:
+        os.close(fd)
+        raise UnreadableError("unreadable", _os_message(error)) from error
+    except UnreadableError:
+        os.close(fd)
+        raise
+    return fd, info
 
 
 def _os_message(error: OSError) -> str:
