@@ -105,9 +105,17 @@ class Metric:
         return (self.low is None or value >= self.low - slack) and (self.high is None or value <= self.high + slack)
 
 
+SEED_METRICS: dict[str, Metric] = {
+    name: Metric(name, tier=tier, threshold=0.9 if tier == 0 else 0.5) for name, tier in SEED_TIERS.items()
+}
+"""The same as declarations, with the thresholds that the reference uses when the application sets none."""
+
+
 @dataclass(frozen=True)
 class Metrics:
-    """The metrics of a workspace or a comparison, by name; an unknown name gets the seed's rule.
+    """The metrics of a workspace or a comparison, by name; an unknown name is 0 to 1, higher is better.
+
+    The metrics of the reference harness are known without a declaration; a declaration of the same name replaces them.
 
     Examples
     --------
@@ -131,8 +139,8 @@ class Metrics:
 
     def __getitem__(self, name: str) -> Metric:
         """Return the declared metric, or one by the seed's rule (0 to 1, higher is better, undeclared)."""
-        found = self.by_name.get(name)
-        return found if found is not None else Metric(name, tier=SEED_TIERS.get(name), declared=False)
+        found = self.by_name.get(name) or SEED_METRICS.get(name)
+        return found if found is not None else Metric(name, declared=False)
 
     def __iter__(self) -> Iterator[Metric]:
         """Iterate over the declared metrics."""

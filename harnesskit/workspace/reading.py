@@ -60,7 +60,7 @@ def read_file(path: str, *, dir_fd: int | None = None) -> tuple[bytes, Stamp]:
         raise UnreadableError("unreadable", _os_message(error)) from error
     finally:
         os.close(fd)
-    return data, Stamp(info.st_size, info.st_mtime_ns, info.st_ino)
+    return data, (info.st_size, info.st_mtime_ns, info.st_ino)
 
 
 def open_regular(path: str, *, dir_fd: int | None = None) -> tuple[int, os.stat_result]:

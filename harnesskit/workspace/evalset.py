@@ -1,0 +1,129 @@
+"""The folder of eval cases: which files hold a case, which of them changed, and the rows in them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from harnesskit.workspace.cases import CaseRow, interpret, plain_row
+from harnesskit.workspace.layout import EVALSET
+from harnesskit.workspace.problems import Problem, UnreadableError
+from harnesskit.workspace.reading import UNSURE, parse_carefully, parse_fast, read_file
+
+SOURCE = "evalset"
+CHUNK = 2_000
+"""Files read before their rows are handed on: bounds memory whatever the size of the set."""
+
+
+Known = dict[str, tuple[int, int, int]]
+"""File name to the stamp (size, mtime in ns, inode) of the bytes that were read from it."""
+
+
+class Changes(NamedTuple):
+    """What a look at the folder found, compared with what was read before."""
+
+    names: list[str]
+    gone: list[str]
+    notes: list[Problem]
+
+
+def look(root: Path, known: Known) -> Changes:
+    """Return the names of new or changed case files and of those that are gone; nothing is opened.
+
+    With nothing known every name is new and not even looked at: reading gives its stamp.
+    """
+    try:
+        entries = os.scandir(root / EVALSET)
+    except FileNotFoundError:
+        return Changes([], list(known), [])
+    except OSError as error:
+        message = f"The folder cannot be read ({error.strerror}); no case was loaded."
+        return Changes([], list(known), [Problem(SOURCE, EVALSET, None, "", "problem", "unreadable", message)])
+    names: list[str] = []
+    notes: list[Problem] = []
+    same = 0
+    with entries:
+        for entry in entries:
+            name = entry.name
+            if name[-5:] != ".json":
+                notes.extend(_left_alone(entry))
+                continue
+            stamp = known.get(name)
+            if stamp is not None:
+                try:
+                    info = entry.stat()
+                except OSError:
+                    info = None
+                if info and stamp == (info.st_size, info.st_mtime_ns, info.st_ino):
+                    same += 1
+                    continue
+            names.append(name)
+    gone = [] if same == len(known) else _gone(root, known, names)
+    return Changes(sorted(names), gone, notes)
+
+
+def _gone(root: Path, known: Known, changed: list[str]) -> list[str]:
+    present = set(os.listdir(root / EVALSET)).union(changed)
+    return sorted(name for name in known if name not in present)
+
+
+def _left_alone(entry: os.DirEntry[str]) -> Iterator[Problem]:
+    file = f"{EVALSET}/{printable(entry.name)}"
+    if entry.name.lower().endswith(".json"):
+        message = "The name ends in another spelling of .json; the harness reads .json only, so it was not read."
+        yield Problem(SOURCE, file, None, "", "note", "other_suffix", message)
+    elif entry.is_dir(follow_symlinks=False):
+        message = "Case files in a folder below evalset/ are not read; move them up."
+        yield Problem(SOURCE, file, None, "", "note", "sub_folder", message)
+
+
+def printable(name: str) -> str:
+    """Return a file name as valid text: bytes that are not UTF-8 are shown as escapes."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def read_cases(root: Path, names: Sequence[str], known: Known) -> Iterator[tuple[list[CaseRow], list[Problem]]]:
+    """Yield the rows and problems of the named case files, `CHUNK` files at a time, noting their stamps in `known`.
+
+    One file that cannot be used costs a problem, never its neighbours.
+    """
+    if not names:
+        return
+    folder = os.open(root / EVALSET, os.O_RDONLY)
+    try:
+        for first in range(0, len(names), CHUNK):
+            rows: list[CaseRow] = []
+            problems: list[Problem] = []
+            for name in names[first : first + CHUNK]:
+                _read_case(name, folder, known, rows, problems)
+            yield rows, problems
+    finally:
+        os.close(folder)
+
+
+def _read_case(name: str, folder: int, known: Known, rows: list[CaseRow], problems: list[Problem]) -> None:
+    """Append the row of one case file to `rows`, and what had to be said about it to `problems`."""
+    known[name] = (-1, -1, -1)  # until it was read: a file that cannot be read is tried again at the next look
+    try:
+        data, known[name] = read_file(name, dir_fd=folder)
+        digest = hashlib.sha256(data).hexdigest()
+        value = parse_fast(data)
+        if value is not UNSURE and name.isascii():
+            row = plain_row(value, f"{EVALSET}/{name}", digest)
+            if row is not None:
+                rows.append(row)
+                return
+        file, said = f"{EVALSET}/{printable(name)}", []
+        if value is UNSURE:
+            value, said = parse_carefully(data)
+        row, more = interpret(value, file, digest)
+    except UnreadableError as error:
+        problems.append(error.finding.at(SOURCE, f"{EVALSET}/{printable(name)}"))
+        return
+    rows.append(row)
+    told = {(finding.field, finding.kind) for finding in more}
+    said = [finding for finding in said if (finding.field, finding.kind) not in told]
+    problems.extend(finding.at(SOURCE, file) for finding in [*said, *more])
