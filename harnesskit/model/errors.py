@@ -23,6 +23,10 @@ class PolicyError(HarnesskitError, ValueError):
     """A policy name or field is not known, or does not fit the evidence."""
 
 
+class ReportError(HarnesskitError, ValueError):
+    """A report cannot be made or saved as asked (the message names what can)."""
+
+
 class QueryError(HarnesskitError, ValueError):
     """A table name, a column or a query is not valid; the message lists what is."""
 
