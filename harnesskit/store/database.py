@@ -15,6 +15,7 @@ import pyarrow as pa
 from harnesskit.model.errors import QueryError, listed, nearest
 from harnesskit.model.frames import TABLES
 from harnesskit.model.views import VIEWS
+from harnesskit.store.arrow import to_frame
 
 CONTRACTS = TABLES | VIEWS
 _ORDER = {"cases": "created_at NULLS FIRST, case_id", "rules": "created_at NULLS FIRST, rule_id"}
@@ -43,7 +44,8 @@ def connect(as_of: datetime | None = None) -> duckdb.DuckDBPyConnection:
     as_of
         Naive UTC time; the views leave out what is later. None: nothing is left out.
     """
-    connection = duckdb.connect(":memory:")
+    # a name in a query means a table of the workspace, never a variable of the caller
+    connection = duckdb.connect(":memory:", config={"python_enable_replacements": False})
     connection.execute("SET VARIABLE as_of = $as_of::TIMESTAMP", {"as_of": as_of})
     connection.execute(script("schema.sql"))
     connection.execute(script("views.sql"))
@@ -101,59 +103,33 @@ def delete(connection: duckdb.DuckDBPyConnection, table: str, column: str, value
     )
 
 
-def query(
-    connection: duckdb.DuckDBPyConnection, text: str, parameters: dict[str, Any] | None = None
-) -> pd.DataFrame:
-    """Return the result of one query as a frame.
+def query(connection: duckdb.DuckDBPyConnection, text: str, parameters: dict[str, Any] | None = None) -> pd.DataFrame:
+    """Return the result of one query as a frame (see `harnesskit.store.arrow.to_frame` for the types).
 
-    Integers that may be missing come as ``Int64`` and booleans as ``boolean`` (nothing turns into a float), text as
-    ``object`` with None for missing, times as ``datetime64[us, UTC]``, lists as lists, JSON as text.
+    Parameters
+    ----------
+    parameters
+        Values for ``$name`` in the text; a frame is a table of that name for this query.
 
     Raises
     ------
     QueryError
-        DuckDB refused the query; the message is DuckDB's, with the nearest table or column names it knows.
+        DuckDB refused the query; the message is DuckDB's own.
     """
+    values = dict(parameters or {})
+    frames = {name: values.pop(name) for name in list(values) if isinstance(values[name], pd.DataFrame)}
     cursor = connection.cursor()
     try:
-        relation = cursor.execute(text, parameters or {})
-        if cursor.description is None:
-            return pd.DataFrame()
-        table = relation.to_arrow_table() if not hasattr(relation, "fetch_arrow_table") else _arrow(relation)
+        for name, frame in frames.items():
+            cursor.register(name, frame)
+        relation = cursor.sql(text, params=values or None)
+        return pd.DataFrame() if relation is None else to_frame(relation.to_arrow_table())
     except duckdb.Error as error:
-        raise QueryError(f"The query failed: {error}") from error
+        raise QueryError(f"The query failed. {error}") from error
     finally:
+        for name in frames:
+            cursor.unregister(name)
         cursor.close()
-    return to_frame(table)
-
-
-def to_frame(table: pa.Table) -> pd.DataFrame:
-    """Return an Arrow table as a frame, by the rules of `query`."""
-    columns = {str(index): _series(column) for index, column in enumerate(table.columns)}
-    frame = pd.DataFrame(columns, index=pd.RangeIndex(table.num_rows))
-    frame.columns = pd.Index(table.column_names, dtype=object)
-    return frame
-
-
-def _series(column: pa.ChunkedArray) -> pd.Series[Any]:
-    kind = column.type
-    if pa.types.is_timestamp(kind):
-        return pd.Series(column.cast(pa.timestamp("us")).to_numpy()).dt.tz_localize("UTC")
-    if pa.types.is_integer(kind):
-        return column.to_pandas(types_mapper={kind: _nullable(kind)}.get)
-    if pa.types.is_boolean(kind):
-        return column.to_pandas(types_mapper={kind: pd.BooleanDtype()}.get)
-    if pa.types.is_floating(kind):
-        return column.to_pandas()
-    return pd.Series(column.to_pylist(), dtype=object)
-
-
-def _nullable(kind: pa.DataType) -> Any:
-    return pd.array([], dtype=str(kind).replace("u", "U").replace("i", "I") if kind != pa.uint64() else "UInt64").dtype
-
-
-def _arrow(relation: duckdb.DuckDBPyConnection) -> pa.Table:
-    return relation.fetch_arrow_table()
 
 
 def table(connection: duckdb.DuckDBPyConnection, name: str) -> pd.DataFrame:

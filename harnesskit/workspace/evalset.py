@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from harnesskit.workspace.cases import CaseRow, interpret, plain_row
 from harnesskit.workspace.layout import EVALSET
-from harnesskit.workspace.problems import Problem, UnreadableError
+from harnesskit.workspace.problems import Finding, Problem, UnreadableError
 from harnesskit.workspace.reading import UNSURE, parse_carefully, parse_fast, read_file
 
 SOURCE = "evalset"
@@ -116,7 +116,7 @@ def _read_case(name: str, folder: int, known: Known, rows: list[CaseRow], proble
             if row is not None:
                 rows.append(row)
                 return
-        file, said = f"{EVALSET}/{printable(name)}", []
+        file, said = f"{EVALSET}/{printable(name)}", list[Finding]()
         if value is UNSURE:
             value, said = parse_carefully(data)
         row, more = interpret(value, file, digest)

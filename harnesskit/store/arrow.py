@@ -1,0 +1,46 @@
+"""Arrow tables to pandas frames that look the same under pandas 2 and 3 and change no value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+_NULLABLE: dict[pa.DataType, Any] = {
+    pa.int8(): pd.Int8Dtype(),
+    pa.int16(): pd.Int16Dtype(),
+    pa.int32(): pd.Int32Dtype(),
+    pa.int64(): pd.Int64Dtype(),
+    pa.uint8(): pd.UInt8Dtype(),
+    pa.uint16(): pd.UInt16Dtype(),
+    pa.uint32(): pd.UInt32Dtype(),
+    pa.uint64(): pd.UInt64Dtype(),
+    pa.bool_(): pd.BooleanDtype(),
+}
+
+
+def to_frame(table: pa.Table) -> pd.DataFrame:
+    """Return an Arrow table as a frame on a plain index.
+
+    Integers come as ``Int64`` and booleans as ``boolean``, so that a missing one turns nothing into a float; text as
+    ``object`` with None for missing; times as ``datetime64[us, UTC]``; lists as lists.
+    """
+    columns = [_series(column) for column in table.columns]
+    frame = pd.DataFrame(dict(enumerate(columns)), index=pd.RangeIndex(table.num_rows))
+    frame.columns = pd.Index(table.column_names, dtype=object)
+    return frame
+
+
+def _series(column: pa.ChunkedArray) -> Any:
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        times = column.cast(pa.timestamp("us")).to_numpy()
+        return pd.Series(times).dt.tz_localize("UTC")
+    if kind in _NULLABLE:
+        return column.to_pandas(types_mapper=_NULLABLE.get)
+    if pa.types.is_decimal(kind) and kind.scale == 0:  # what DuckDB's sum() of integers gives
+        return pd.Series(column.to_pylist(), dtype=object).map(int, na_action="ignore").astype("Int64", errors="ignore")
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return column.cast(pa.float64()).to_pandas()
+    return pd.Series(column.to_pylist(), dtype=object)

@@ -1,0 +1,116 @@
+"""Load a workspace into the database, and later only what changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import duckdb
+import pandas as pd
+
+from harnesskit.model.frames import TABLES
+from harnesskit.store.database import insert, query
+from harnesskit.workspace.problems import Problem
+
+
+class Touched(NamedTuple):
+    """Files that a refresh read for the first time, read again, or found gone (paths relative to the workspace)."""
+
+    added: list[str]
+    changed: list[str]
+    gone: list[str]
+
+
+NOTHING = Touched([], [], [])
+
+
+class Part(Protocol):
+    """One kind of file of a workspace: it remembers what it read, and brings the tables up to date."""
+
+    source: str
+
+    def refresh(self, root: Path, connection: duckdb.DuckDBPyConnection) -> Touched:
+        """Read what changed since the last call and put it into the raw tables, inside the caller's transaction."""
+        ...
+
+    def keep(self) -> None:
+        """Remember the last refresh as done: its transaction was committed."""
+        ...
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """What a load or refresh did.
+
+    Attributes
+    ----------
+    added, changed, gone
+        One row per file: source, file.
+    problems
+        One row per thing that is wrong in the workspace now (`harnesskit.model.frames.PROBLEMS`).
+    counts
+        Table name to number of rows now.
+    """
+
+    added: pd.DataFrame
+    changed: pd.DataFrame
+    gone: pd.DataFrame
+    problems: pd.DataFrame
+    counts: dict[str, int]
+
+    def __str__(self) -> str:
+        """Return a short text: what is loaded and how much was wrong."""
+        loaded = ", ".join(f"{count:,} {name}" for name, count in self.counts.items() if count and name != "problems")
+        severity = self.problems["severity"]
+        wrong = f"{int((severity == 'problem').sum()):,} problem(s) and {int((severity == 'note').sum()):,} note(s)"
+        files = f"{len(self.added):,} file(s) read, {len(self.changed):,} read again, {len(self.gone):,} gone"
+        return f"{loaded or 'nothing loaded'}; {files}; {wrong}"
+
+
+def refresh(root: Path, connection: duckdb.DuckDBPyConnection, parts: list[Part]) -> dict[str, Touched]:
+    """Bring the database up to date with the files; a part that did not change costs a look at its files.
+
+    What was read is remembered only once it is in the database: interrupted at any place, the next refresh reads it
+    again.
+    """
+    done: dict[str, Touched] = {}
+    for part in parts:
+        connection.execute("BEGIN")
+        try:
+            done[part.source] = part.refresh(root, connection)
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        part.keep()
+    return done
+
+
+def report(connection: duckdb.DuckDBPyConnection, done: dict[str, Touched]) -> LoadReport:
+    """Return the report of a refresh."""
+    tables = "\nUNION ALL ".join(f"SELECT '{name}' AS name, count(*) AS n FROM {name}" for name in TABLES)  # noqa: S608
+    counts = {str(name): int(n) for name, n in connection.execute(tables).fetchall()}
+    return LoadReport(
+        added=_files(done, 0),
+        changed=_files(done, 1),
+        gone=_files(done, 2),
+        problems=query(connection, "SELECT * FROM problems ORDER BY severity DESC, source, file, line, field, kind"),
+        counts={name: counts[name] for name in TABLES},
+    )
+
+
+def _files(done: dict[str, Touched], which: int) -> pd.DataFrame:
+    pairs = [(source, file) for source, touched in done.items() for file in touched[which]]
+    return pd.DataFrame(pairs, columns=["source", "file"], dtype=object)
+
+
+def replace_problems(
+    connection: duckdb.DuckDBPyConnection, source: str, files: list[str] | None, problems: list[Problem]
+) -> None:
+    """Put `problems` in place of the earlier ones of `source` (and of `files` only, when given)."""
+    connection.execute(
+        "DELETE FROM raw.problems WHERE source = $source AND ($files IS NULL OR file IN (SELECT unnest($files)))",
+        {"source": source, "files": files},
+    )
+    insert(connection, "problems", problems)
