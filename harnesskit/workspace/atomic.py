@@ -123,8 +123,8 @@ def json_file_bytes(value: Any) -> bytes:
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False).encode("ascii")
 
 
-def json_line_bytes(value: Any) -> bytes:
-    r"""Return `value` as one line of a JSON Lines file: sorted keys, ASCII, without the newline.
+def json_line_bytes(value: Any, *, sort_keys: bool = True) -> bytes:
+    r"""Return `value` as one line of a JSON Lines file: sorted keys (or as they come), ASCII, without the newline.
 
     Raises
     ------
@@ -136,4 +136,4 @@ def json_line_bytes(value: Any) -> bytes:
     >>> json_line_bytes({"b": "ü\n", "a": 1})
     b'{"a": 1, "b": "\\u00fc\\n"}'
     """
-    return json.dumps(value, sort_keys=True, ensure_ascii=True, allow_nan=False).encode("ascii")
+    return json.dumps(value, sort_keys=sort_keys, ensure_ascii=True, allow_nan=False).encode("ascii")
