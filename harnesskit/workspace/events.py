@@ -5,7 +5,7 @@ The fields checked are those of the reference harness 0.6 to 0.9; other fields a
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from harnesskit.workspace.documents import kind_of
 from harnesskit.workspace.fields import Fields
@@ -13,6 +13,7 @@ from harnesskit.workspace.problems import Finding
 from harnesskit.workspace.reading import clean_text, to_json
 from harnesskit.workspace.rows import EventRow
 
+_ABSENT = object()
 _COUNTS = "total int, replayed int, improved int, unchanged int, regressed int, skipped int"
 _REPAIR = "repair_episode_id text, notice_id text, notice_ids list, task_session_id text"
 _RESULT = f"{_REPAIR}, status text, candidate_rule_ids list, considered_rule_ids list"
@@ -51,24 +52,41 @@ _SPECS = {
     "ack": "notice_id text, session_id text, rule_id text?, note text?",
     "reflect": "notice_count int, active_rule_count int, candidate_rule_count int",
 }
-EVENT_FIELDS: dict[str, tuple[tuple[str, str], ...]] = {
-    name: tuple((field, kind) for field, kind in (pair.split(" ") for pair in spec.split(", ")))
-    for name, spec in _SPECS.items()
-}
-"""Event types of the reference harness and what their fields must hold when present; ``?`` allows null."""
-
 _CHOICES = {
     ("validation_verdict", "outcome"): ("promote", "retire", "pending"),
     ("validation_replay_case", "outcome"): ("scored", "inconclusive", "env_wait_timeout", "candidate_not_exercised"),
 }
-_WORDS: dict[str, tuple[type | tuple[type, ...], str]] = {
-    "text": (str, "text"),
-    "list": (list, "a list"),
-    "object": (dict, "an object"),
-    "bool": (bool, "true or false"),
-    "int": (int, "a whole number"),
-    "number": ((int, float), "a number"),
+_WORDS: dict[str, tuple[str, tuple[type, ...]]] = {
+    "text": ("text", (str,)),
+    "list": ("a list", (list,)),
+    "object": ("an object", (dict,)),
+    "bool": ("true or false", (bool,)),
+    "int": ("a whole number", (int,)),
+    "number": ("a number", (int, float)),
 }
+
+
+class FieldRule(NamedTuple):
+    """What one field of one event type must hold when present; JSON null is ``NoneType`` in `types`."""
+
+    field: str
+    types: frozenset[type]
+    words: str
+    choices: tuple[str, ...]
+
+
+def _rules(name: str, spec: str) -> tuple[FieldRule, ...]:
+    rules = []
+    for pair in spec.split(", "):
+        field, kind = pair.split(" ")
+        words, types = _WORDS[kind.rstrip("?")]
+        null = (type(None),) if kind.endswith("?") else ()
+        rules.append(FieldRule(field, frozenset((*types, *null)), words, _CHOICES.get((name, field), ())))
+    return tuple(rules)
+
+
+EVENT_FIELDS: dict[str, tuple[FieldRule, ...]] = {name: _rules(name, spec) for name, spec in _SPECS.items()}
+"""Event types of the reference harness, and what their fields must hold when present."""
 
 
 def read_event(record: dict[str, Any], offset: int, line: int | None) -> tuple[EventRow, list[Finding]]:
@@ -88,9 +106,10 @@ def read_event(record: dict[str, Any], offset: int, line: int | None) -> tuple[E
     ts = fields.time("ts")
     rule = "id" if kind.startswith("rule_") and "rule_id" not in record else "rule_id"
     session = "session_id" if "session_id" in record else "task_session_id"
-    for field, wanted in EVENT_FIELDS.get(kind, ()):
-        if field in record:
-            _check(kind, field, wanted, record[field], fields)
+    for known in EVENT_FIELDS.get(kind, ()):
+        value = record.get(known.field, _ABSENT)
+        if value is not _ABSENT and (type(value) not in known.types or known.choices):
+            _check(kind, known, value, fields)
     row = EventRow(
         offset=offset,
         line=line,
@@ -116,19 +135,14 @@ def _type(record: dict[str, Any], fields: Fields) -> str:
     return clean_text(to_json(raw))
 
 
-def _check(kind: str, field: str, wanted: str, value: Any, fields: Fields) -> None:
-    if value is None and wanted.endswith("?"):
-        return
-    python, words = _WORDS[wanted.rstrip("?")]
-    fits = isinstance(value, python) and (python is bool or not isinstance(value, bool))
-    if not fits:
-        message = f"{field} of a {kind} record must be {words}; found {kind_of(value)}. The record is kept as it is."
-        fields.say(field, "wrong_type", message)
-        return
-    known = _CHOICES.get((kind, field))
-    if known and value not in known:
-        message = f"{field} of a {kind} record must be one of {', '.join(known)}; found {kind_of(value)}. It is kept."
-        fields.say(field, "unknown_value", message)
+def _check(kind: str, known: FieldRule, value: Any, fields: Fields) -> None:
+    what = f"{known.field} of a {kind} record must be"
+    if type(value) not in known.types:
+        message = f"{what} {known.words}; found {kind_of(value)}. The record is kept as it is."
+        fields.say(known.field, "wrong_type", message)
+    elif known.choices and value not in known.choices:
+        message = f"{what} one of {', '.join(known.choices)}; found {kind_of(value)}. The record is kept as it is."
+        fields.say(known.field, "unknown_value", message)
 
 
 def _identity(raw: Any) -> str | None:

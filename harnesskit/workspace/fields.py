@@ -36,7 +36,7 @@ class Fields:
 
     def say(self, field: str, kind: str, message: str, severity: Severity = "problem") -> None:
         """Add a finding about `field`."""
-        self.findings.append(Finding(clean_text(self.prefix + field), severity, kind, message))
+        self.findings.append(Finding(clean_text((self.prefix + field).rstrip(".")), severity, kind, message))
 
     def text(self, field: str, *, required: bool = False) -> str | None:
         """Return the text; another type as its JSON text, with a finding; None when absent or null."""
@@ -109,7 +109,7 @@ class Fields:
         """Return the UTC time, with a finding when a rule was needed or none could be read."""
         moment = read_time(self.record.get(field), field)
         if moment.finding:
-            self.findings.append(moment.finding._replace(field=self.prefix + field))
+            self.findings.append(moment.finding._replace(field=clean_text(self.prefix + field)))
         return moment.at
 
 

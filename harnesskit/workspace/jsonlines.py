@@ -174,7 +174,7 @@ def parse_line(raw: RawLine) -> tuple[dict[str, Any] | None, list[Finding]]:
 def _torn(found: str) -> Finding:
     message = (
         "The last line has no line end and holds no whole object: it was cut off, or is still being written. "
-        f"It was left out, and is read again at the next look. ({found})"
+        f"It was left out, and is read again at the next look. ({found.partition('; it was left out')[0]})"
     )
     return Finding("", "problem", "torn", message)
 
