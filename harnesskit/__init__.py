@@ -1,1 +1,91 @@
-"""harnesskit."""
+"""Regression analysis and guard promotion for the eval set of an agent harness.
+
+``import harnesskit as hk`` is cheap: a public name is loaded at its first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME: dict[str, str] = {
+    "open": "harnesskit.harness:open_workspace",
+    "Harness": "harnesskit.harness",
+    "LoadReport": "harnesskit.store.load",
+    "Metric": "harnesskit.model.metrics",
+    "Metrics": "harnesskit.model.metrics",
+    "RegressionPolicy": "harnesskit.model.policy",
+    "Decision": "harnesskit.model.decision",
+    "Report": "harnesskit.reports.model",
+    "case_deltas": "harnesskit.measures.deltas",
+    "compare_runs": "harnesskit.measures.comparison",
+    "evidence_ledger": "harnesskit.measures.ledger",
+    "decide_regression": "harnesskit.decisions.regression",
+    "plot_case_deltas": "harnesskit.plots.regression",
+    "plot_comparison": "harnesskit.plots.regression",
+    "regression_report": "harnesskit.reports.regression",
+    "from_json": "harnesskit.accessor",
+    "build_demo": "harnesskit.demo",
+    "HarnesskitError": "harnesskit.model.errors",
+    "FrameError": "harnesskit.model.errors",
+    "WorkspaceError": "harnesskit.model.errors",
+    "LockedError": "harnesskit.model.errors",
+    "PolicyError": "harnesskit.model.errors",
+    "QueryError": "harnesskit.model.errors",
+}
+
+__all__ = ["__version__", *_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name at its first use, and the frame accessor with it."""
+    home = _HOME.get(name)
+    if home is None:
+        from harnesskit.model.errors import nearest
+
+        raise AttributeError(f"module 'harnesskit' has no attribute {name!r}{nearest(name, list(_HOME))}")
+    module, _, attribute = home.partition(":")
+    value = getattr(importlib.import_module(module), attribute or name)
+    if "pandas" in sys.modules:
+        importlib.import_module("harnesskit.accessor")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return sorted(__all__)
+
+
+if "pandas" in sys.modules:  # a notebook that has frames already can use frame.hk at once
+    importlib.import_module("harnesskit.accessor")
+
+if TYPE_CHECKING:
+    from harnesskit.accessor import from_json as from_json
+    from harnesskit.decisions.regression import decide_regression as decide_regression
+    from harnesskit.demo import build_demo as build_demo
+    from harnesskit.harness import Harness as Harness
+    from harnesskit.harness import open_workspace
+    from harnesskit.measures.comparison import compare_runs as compare_runs
+    from harnesskit.measures.deltas import case_deltas as case_deltas
+    from harnesskit.measures.ledger import evidence_ledger as evidence_ledger
+    from harnesskit.model.decision import Decision as Decision
+    from harnesskit.model.errors import FrameError as FrameError
+    from harnesskit.model.errors import HarnesskitError as HarnesskitError
+    from harnesskit.model.errors import LockedError as LockedError
+    from harnesskit.model.errors import PolicyError as PolicyError
+    from harnesskit.model.errors import QueryError as QueryError
+    from harnesskit.model.errors import WorkspaceError as WorkspaceError
+    from harnesskit.model.metrics import Metric as Metric
+    from harnesskit.model.metrics import Metrics as Metrics
+    from harnesskit.model.policy import RegressionPolicy as RegressionPolicy
+    from harnesskit.plots.regression import plot_case_deltas as plot_case_deltas
+    from harnesskit.plots.regression import plot_comparison as plot_comparison
+    from harnesskit.reports.model import Report as Report
+    from harnesskit.reports.regression import regression_report as regression_report
+    from harnesskit.store.load import LoadReport as LoadReport
+
+    open = open_workspace  # noqa: A001 - hk.open is the name that users know

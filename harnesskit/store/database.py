@@ -82,17 +82,25 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[tup
     """Add `rows`, tuples in the order of the columns of ``raw.<table>``, in one statement."""
     if not rows:
         return
-    columns = list(zip(*rows, strict=True))
-    types = _types(table)
-    incoming = pa.table(
-        [pa.array(column, type=kind) for column, (_, kind) in zip(columns, types, strict=True)],
-        names=[name for name, _ in types],
-    )
-    connection.register("incoming", incoming)
+    connection.register("incoming", _rows_table(table, rows))
     try:
         connection.execute(f"INSERT INTO raw.{table} SELECT * FROM incoming")  # noqa: S608 - a name of this package
     finally:
         connection.unregister("incoming")
+
+
+def _rows_table(table: str, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    types = _types(table)
+    columns: Iterable[Any] = zip(*rows, strict=True) if rows else [()] * len(types)
+    return pa.table(
+        [pa.array(column, type=kind) for column, (_, kind) in zip(columns, types, strict=True)],
+        names=[name for name, _ in types],
+    )
+
+
+def rows_frame(table: str, rows: Sequence[tuple[Any, ...]]) -> pd.DataFrame:
+    """Return rows of a table as the frame that `query` would give, without putting them into a database."""
+    return to_frame(_rows_table(table, rows))
 
 
 def delete(connection: duckdb.DuckDBPyConnection, table: str, column: str, values: Iterable[str | None]) -> None:
@@ -147,3 +155,13 @@ def table(connection: duckdb.DuckDBPyConnection, name: str) -> pd.DataFrame:
     order = _ORDER.get(name) or ", ".join(f'"{column}"' for column in contract.key)
     columns = ", ".join(f'"{column}"' for column in contract.columns)
     return query(connection, f"SELECT {columns} FROM {name} ORDER BY {order}")  # noqa: S608 - names of this package
+
+
+def dictionary(connection: duckdb.DuckDBPyConnection) -> pd.DataFrame:
+    """Return one row per column of every public table and view: table, grain, column, type, meaning."""
+    rows = []
+    for contract in CONTRACTS.values():
+        kinds = {name: kind for name, kind, *_ in connection.cursor().execute(f"DESCRIBE {contract.name}").fetchall()}
+        for column, meaning in contract.columns.items():
+            rows.append((contract.name, contract.grain, column, kinds[column], meaning))
+    return pd.DataFrame(rows, columns=["table", "grain", "column", "type", "meaning"], dtype=object)

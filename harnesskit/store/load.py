@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -10,7 +10,7 @@ import duckdb
 import pandas as pd
 
 from harnesskit.model.frames import TABLES
-from harnesskit.store.database import insert, query
+from harnesskit.store.database import insert, query, script
 from harnesskit.workspace.problems import Problem
 
 
@@ -39,25 +39,37 @@ class Part(Protocol):
         ...
 
 
-@dataclass(frozen=True)
 class LoadReport:
     """What a load or refresh did.
+
+    `problems` and `counts` are looked up when they are first asked for, so that a refresh costs no more than a look
+    at the files.
 
     Attributes
     ----------
     added, changed, gone
         One row per file: source, file.
     problems
-        One row per thing that is wrong in the workspace now (`harnesskit.model.frames.PROBLEMS`).
+        One row per thing that is wrong in the workspace (`harnesskit.model.frames.PROBLEMS`), problems before notes.
     counts
-        Table name to number of rows now.
+        Table name to number of rows.
     """
 
-    added: pd.DataFrame
-    changed: pd.DataFrame
-    gone: pd.DataFrame
-    problems: pd.DataFrame
-    counts: dict[str, int]
+    def __init__(self, connection: duckdb.DuckDBPyConnection, done: dict[str, Touched]) -> None:
+        self._connection = connection
+        self.added, self.changed, self.gone = (_files(done, which) for which in range(3))
+
+    @cached_property
+    def problems(self) -> pd.DataFrame:
+        """Return one row per thing that is wrong."""
+        return query(self._connection, script("queries/problems.sql"))
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Return the number of rows of every table."""
+        parts = "\nUNION ALL ".join(f"SELECT '{name}' AS name, count(*) AS n FROM {name}" for name in TABLES)  # noqa: S608
+        found = {str(name): int(n) for name, n in self._connection.cursor().execute(parts).fetchall()}
+        return {name: found[name] for name in TABLES}
 
     def __str__(self) -> str:
         """Return a short text: what is loaded and how much was wrong."""
@@ -66,6 +78,8 @@ class LoadReport:
         wrong = f"{int((severity == 'problem').sum()):,} problem(s) and {int((severity == 'note').sum()):,} note(s)"
         files = f"{len(self.added):,} file(s) read, {len(self.changed):,} read again, {len(self.gone):,} gone"
         return f"{loaded or 'nothing loaded'}; {files}; {wrong}"
+
+    __repr__ = __str__
 
 
 def refresh(root: Path, connection: duckdb.DuckDBPyConnection, parts: list[Part]) -> dict[str, Touched]:
@@ -85,19 +99,6 @@ def refresh(root: Path, connection: duckdb.DuckDBPyConnection, parts: list[Part]
             raise
         part.keep()
     return done
-
-
-def report(connection: duckdb.DuckDBPyConnection, done: dict[str, Touched]) -> LoadReport:
-    """Return the report of a refresh."""
-    tables = "\nUNION ALL ".join(f"SELECT '{name}' AS name, count(*) AS n FROM {name}" for name in TABLES)  # noqa: S608
-    counts = {str(name): int(n) for name, n in connection.execute(tables).fetchall()}
-    return LoadReport(
-        added=_files(done, 0),
-        changed=_files(done, 1),
-        gone=_files(done, 2),
-        problems=query(connection, "SELECT * FROM problems ORDER BY severity DESC, source, file, line, field, kind"),
-        counts={name: counts[name] for name in TABLES},
-    )
 
 
 def _files(done: dict[str, Touched], which: int) -> pd.DataFrame:

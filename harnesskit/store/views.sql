@@ -158,6 +158,10 @@ SELECT 'evalset', file, NULL, 'id', 'problem', 'duplicate_id',
     || '; none of them was loaded. Give each case its own id.'
 FROM (SELECT * FROM raw.cases QUALIFY count(*) OVER (PARTITION BY case_id) > 1)
 UNION ALL
+SELECT 'mailbox', file, NULL, 'id', 'problem', 'duplicate_id',
+    'The notice ' || notice_id || ' lies in more than one file; the processed one holds.'
+FROM raw.notices WHERE file IS NOT NULL QUALIFY count(*) OVER (PARTITION BY notice_id) > 1
+UNION ALL
 SELECT 'evalset', k.file, NULL, 'baseline_scores.' || k.metric, 'problem', 'out_of_range',
     k.value || ' is outside the range of ' || k.metric || ' (' || coalesce(m.low::VARCHAR, 'no lower end') || ' to '
     || coalesce(m.high::VARCHAR, 'no upper end') || '); it is kept out of every statistic.'

@@ -45,18 +45,19 @@ def read_mailbox(root: str | Path) -> Notices:
         names, said = list_documents(Path(root) / folder, SOURCE, folder)
         problems.extend(said)
         for name in names:
-            notice, said = _read_file(Path(root) / folder / name, folder, name)
+            notice, said = read_notice_file(Path(root) / folder / name, folder, name)
             pending += notice is not None and folder == PENDING
             if notice is not None and notice.notice_id in found:
                 said.append(_twice(notice, found[notice.notice_id]))
             elif notice is not None:
                 found[notice.notice_id] = notice
             problems.extend(said)
-    problems.extend(_check_status(Path(root), pending))
+    problems.extend(check_status(Path(root), pending))
     return Notices([found[notice_id] for notice_id in sorted(found)], problems)
 
 
-def _read_file(path: Path, folder: str, name: str) -> tuple[NoticeRecord | None, list[Problem]]:
+def read_notice_file(path: Path, folder: str, name: str) -> tuple[NoticeRecord | None, list[Problem]]:
+    """Return the notice in one file of a mailbox folder, None when there is none to use, and what had to be said."""
     file = f"{folder}/{printable(name)}"
     value, findings = read_document(path)
     if value is None:
@@ -79,7 +80,8 @@ def _twice(notice: NoticeRecord, kept: NoticeRecord) -> Problem:
     return Problem(SOURCE, notice.file or "", None, "id", "problem", "duplicate_id", message)
 
 
-def _check_status(root: Path, pending: int) -> list[Problem]:
+def check_status(root: Path, pending: int) -> list[Problem]:
+    """Return what is wrong with the mailbox's own summary, given the number of readable pending notices."""
     value, findings = read_document(root / MAILBOX_STATUS)
     if value is not None:
         raw = value.get("pending_count")

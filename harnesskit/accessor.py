@@ -1,0 +1,49 @@
+"""``frame.hk``: the verbs that take a frame first, as one-line delegates; no state, no logic."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+from harnesskit.measures.comparison import compare_runs
+from harnesskit.measures.deltas import case_deltas
+from harnesskit.model.metrics import Metric, Metrics
+from harnesskit.model.policy import RegressionPolicy
+
+
+def from_json(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a column of JSON text decoded to Python values, one per row; missing stays None.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from_json(pd.Series(['{"n": 9007199254740993}', None])).tolist()
+    [{'n': 9007199254740993}, None]
+    """
+    values = [None if not isinstance(text, str) else json.loads(text) for text in column]
+    return pd.Series(values, index=column.index, name=column.name, dtype=object)
+
+
+@pd.api.extensions.register_dataframe_accessor("hk")
+class HkAccessor:
+    """The verbs of harnesskit on a frame; each is the public function of the same name."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self._frame = frame
+
+    def case_deltas(
+        self,
+        candidate: pd.DataFrame,
+        *,
+        policy: str | RegressionPolicy = "default",
+        metrics: Metrics | Iterable[Metric] = (),
+    ) -> pd.DataFrame:
+        """See `harnesskit.case_deltas`."""
+        return case_deltas(self._frame, candidate, policy=policy, metrics=metrics)
+
+    def compare_runs(self) -> pd.DataFrame:
+        """See `harnesskit.compare_runs`."""
+        return compare_runs(self._frame)
