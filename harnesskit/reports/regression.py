@@ -1,0 +1,265 @@
+"""The regression report: did this change break an old win, and how do we know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import pandas as pd
+
+from harnesskit.model.decision import CASE_STATUSES, Decision
+from harnesskit.model.results import CASE_DELTAS, COMPARISON
+from harnesskit.plots.labels import label_keys
+from harnesskit.plots.regression import pair_texts, plot_case_deltas, plot_comparison
+from harnesskit.reports.cells import Column
+from harnesskit.reports.document import Block, Chart, Code, Prose, Section, Table, Tally
+from harnesskit.reports.masking import mask_frame
+from harnesskit.reports.model import Report
+from harnesskit.reports.ordering import worst_first
+from harnesskit.reports.regression_words import (
+    CAPTURED,
+    compared,
+    comparison_finding,
+    forest_finding,
+    policy_table,
+    policy_words,
+    uses_captured,
+)  # fmt: skip
+
+_CASES = (
+    Column("case_id", "Case", "text"),
+    Column("metric", "Metric", "text"),
+    Column("kind", "Kind", "text"),
+    Column("status", "Status", "status"),
+    Column("delta", "Change", "change"),
+    Column("low", "Interval", "interval", "high"),
+    Column("baseline", "Baseline", "number"),
+    Column("candidate", "Candidate", "number"),
+    Column("n_baseline", "n base", "count"),
+    Column("n_candidate", "n cand.", "count"),
+    Column("suspect", "Suspect", "flag"),
+    Column("reason", "Reason", "text"),
+    Column("runs_needed", "Replays to settle", "count"),
+    Column("n_unscored", "Unscored", "count"),
+    Column("interval_kind", "Interval by", "text"),
+)
+_METRICS = (
+    Column("metric", "Metric", "text"),
+    Column("kind", "Kind", "text"),
+    Column("n_paired", "Compared", "count"),
+    Column("n_cases", "of cases", "count"),
+    Column("baseline", "Baseline mean", "number"),
+    Column("candidate", "Candidate mean", "number"),
+    Column("delta", "Mean change", "change"),
+    Column("low", "95 % interval", "interval", "high"),
+    Column("percent", "Change in %", "percent"),
+    Column("n_regressed", "Regressed", "count"),
+    Column("n_inconclusive", "Inconclusive", "count"),
+    Column("n_unchanged", "Unchanged", "count"),
+    Column("n_improved", "Improved", "count"),
+    Column("n_skipped", "Skipped", "count"),
+    Column("higher_is_better", "Higher is better", "flag"),
+    Column("warning", "Doubt", "text"),
+)
+_LEDGER = (
+    Column("metric", "Metric", "text"),
+    Column("kind", "Kind", "text"),
+    Column("n_cases", "Cases asked for", "count"),
+    Column("n_paired", "Scored on both sides", "count"),
+    Column("n_baseline_only", "Baseline only", "count"),
+    Column("n_candidate_only", "Candidate only", "count"),
+    Column("n_skipped", "Skipped", "count"),
+)
+_ONE_SIDED = ("case_id", "metric", "kind", "n_baseline", "n_candidate", "reason")
+_COMMON_SCALE = 1.0  # metrics whose changes all lie within this share one chart; any other gets its own
+_MOST_CHARTS = 4
+_TOP = 30
+
+
+def regression_report(
+    deltas: pd.DataFrame,
+    comparison: pd.DataFrame,
+    decision: Decision,
+    *,
+    ledger: pd.DataFrame | None = None,
+    runs: pd.DataFrame | None = None,
+    problems: pd.DataFrame | None = None,
+    title: str = "Regression report",
+    reproduce: str | Sequence[str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    created_at: datetime | None = None,
+) -> Report:
+    """Arrange a regression run as a report: the verdict first, then everything it rests on.
+
+    Parameters
+    ----------
+    deltas
+        Case deltas, in any order; shown worst first.
+    comparison
+        Comparison, one row per kind and metric.
+    decision
+        The verdict on the run.
+    ledger
+        What became of every attempt, any frame; taken from the counts of `comparison` when None.
+    runs
+        The runs compared, rows of ``runs``.
+    problems
+        What was wrong on the way in, rows of ``problems``; None when it was not looked at, which the report says.
+    title
+        Heading of the report.
+    reproduce
+        Command lines or code that make this report again.
+    metadata
+        Facts for the foot of the report, e.g. the version of the package.
+    created_at
+        When the report was made. Left out when None, so that the same evidence gives the same bytes.
+
+    Returns
+    -------
+    Report
+        ``.save("report.html")``, ``.md`` or ``.json``.
+
+    Raises
+    ------
+    FrameError
+        A frame lacks a column that the report cannot do without.
+
+    Examples
+    --------
+    >>> change = {"metric": "q", "delta": -0.2, "low": -0.3, "high": -0.1}
+    >>> deltas = pd.DataFrame([{"case_id": "refund", "status": "regressed", **change}])
+    >>> comparison = pd.DataFrame([{"kind": "win", "baseline": 0.9, "candidate": 0.7, **change}])
+    >>> decision = Decision("run-7", None, "fail", "wins", "", ["refund fell by 0.2."], pd.DataFrame(), 0, {}, "")
+    >>> report = regression_report(deltas, comparison, decision)
+    >>> report.render(".md").decode().splitlines()[0]
+    '# FAIL: Regression report'
+    """
+    by = "regression_report()"
+    CASE_DELTAS.require(deltas, "case_id", "metric", "delta", "low", "high", "status", by=by)
+    COMPARISON.require(comparison, "kind", "metric", "baseline", "candidate", "delta", "low", "high", by=by)
+    ranked = worst_first(deltas)
+    sections: list[tuple[str, list[Block]]] = [
+        ("In short", [_tally(ranked)]),
+        ("Evidence", [_ledger(ledger, comparison)]),
+        ("What is compared with what", _compared(ranked, comparison, runs)),
+        ("Policy", _policy(decision)),
+        ("Metrics", _metrics(comparison)),
+        ("Cases, worst first", _cases(ranked)),
+        ("Scored on one side only", _one_sided(ranked)),
+        ("Problems in the data", _problems(problems, comparison)),
+        ("How to reproduce", _reproduce(reproduce)),
+    ]
+    made = tuple(Section(heading, tuple(blocks)) for heading, blocks in sections if blocks)
+    return Report(title, decision, made, created_at, dict(metadata or {}))
+
+
+def _tally(deltas: pd.DataFrame) -> Tally:
+    counts = deltas["status"].value_counts()
+    return Tally(tuple((status, int(counts.get(status, 0))) for status in CASE_STATUSES), "changes (case × metric)")
+
+
+def _ledger(ledger: pd.DataFrame | None, comparison: pd.DataFrame) -> Table:
+    if ledger is not None:
+        return Table("ledger", "What became of the evidence", ledger)
+    columns = [column.name for column in _LEDGER if column.name in comparison]
+    return Table("ledger", "Cases asked for and scored, one row per kind and metric", comparison[columns], _LEDGER)
+
+
+def _compared(deltas: pd.DataFrame, comparison: pd.DataFrame, runs: pd.DataFrame | None) -> list[Block]:
+    blocks: list[Block] = [Prose(tuple(compared(deltas, comparison)))]
+    if uses_captured(deltas, comparison):
+        blocks.append(Prose((CAPTURED,), strong=True))
+    if runs is not None:
+        blocks.append(Table("runs", "The runs compared, one row per run", runs))
+    return blocks
+
+
+def _policy(decision: Decision) -> list[Block]:
+    if not decision.policy:
+        return []
+    columns = (Column("field", "Field", "text"), Column("value", "Value"), Column("meaning", "Meaning", "text"))
+    words = Prose(tuple(policy_words(decision.policy)), listed=True)
+    table = Table("policy", "Every field of the policy", policy_table(decision.policy), columns, open_rows=15)
+    return [words, table]
+
+
+def _metrics(comparison: pd.DataFrame) -> list[Block]:
+    table = Table("comparison", "Mean change, one row per kind and metric", comparison, _METRICS)
+    title = "Mean change from the baseline (square) to the candidate (dot), with its 95 % interval"
+    charts = _charts(plot_comparison, comparison, title, comparison_finding, ("kind", "metric"))
+    return [table, *charts]
+
+
+def _cases(deltas: pd.DataFrame) -> list[Block]:
+    title = "Change of each case with its interval, worst first"
+    charts = _charts(plot_case_deltas, deltas, title, forest_finding, ("case_id", "metric"))
+    return [*charts, Table("case_deltas", "Change of each case, one row per case and metric", deltas, _CASES)]
+
+
+def _charts(
+    plot: Callable[..., Any],
+    frame: pd.DataFrame,
+    title: str,
+    finding: Callable[[pd.DataFrame], str],
+    names: tuple[str, str],
+) -> list[Block]:
+    blocks: list[Block] = []
+    parts = _by_scale(frame)
+    for name, part in parts[:_MOST_CHARTS]:
+        shown = part.head(_TOP)
+        heading = title if name is None else f"{title}: {name}, in its own unit"
+        blocks.append(Chart(plot, part, heading, finding(part), len(shown) + (len(part) > len(shown))))
+        # Masked first: keys must be those of the labels as they are drawn.
+        keys = label_keys(pair_texts(mask_frame(shown), names))
+        if not keys.empty:
+            columns = (Column("key", "Key", "text"), Column("text", "Stands for", "text"))
+            blocks.append(
+                Table(f"keys_{plot.__name__}_{len(blocks)}", "Names behind the keys in the chart", keys, columns)
+            )
+    if len(parts) > _MOST_CHARTS:
+        left = ", ".join(str(name) for name, _ in parts[_MOST_CHARTS:])
+        blocks.append(Prose((f"Not drawn, because their units differ: {left}. The table has them.",)))
+    return blocks
+
+
+def _by_scale(frame: pd.DataFrame) -> list[tuple[str | None, pd.DataFrame]]:
+    """Return the rows that can share an axis: all metrics with small changes together, every other on its own."""
+    if frame.empty:
+        return []
+    values = frame[["delta", "low", "high"]].apply(pd.to_numeric, errors="coerce").abs().max(axis=1)
+    largest = values.groupby(frame["metric"], sort=False, dropna=False).max()
+    wide = [metric for metric in largest.index if largest[metric] > _COMMON_SCALE]
+    if not wide or len(largest) == 1:
+        return [(None, frame)]
+    shared = frame[~frame["metric"].isin(wide)]
+    parts: list[tuple[str | None, pd.DataFrame]] = [(None, shared)] if not shared.empty else []
+    return parts + [(str(metric), frame[frame["metric"] == metric]) for metric in wide]
+
+
+def _one_sided(deltas: pd.DataFrame) -> list[Block]:
+    if "n_baseline" not in deltas or "n_candidate" not in deltas:
+        return []
+    base, cand = (pd.to_numeric(deltas[name], errors="coerce").fillna(0) > 0 for name in ("n_baseline", "n_candidate"))
+    columns = tuple(column for column in _CASES if column.name in _ONE_SIDED)
+    sides = deltas[base.to_numpy() != cand.to_numpy()]
+    return [Table("one_sided", "Cases with a score on one side only: compared with nothing", sides, columns)]
+
+
+def _problems(problems: pd.DataFrame | None, comparison: pd.DataFrame) -> list[Block]:
+    blocks: list[Block] = []
+    if problems is None:
+        blocks.append(Prose(("Not looked at for this report.",)))
+    else:
+        blocks.append(Table("problems", "What was refused or read by a rule on the way in", problems))
+    if "warning" in comparison:
+        doubts = comparison.loc[comparison["warning"].notna(), ["kind", "metric", "warning"]]
+        said = [f"{row['kind']}, {row['metric']}: {row['warning']}." for row in doubts.to_dict("records")]
+        blocks += [Prose(tuple(said), listed=True)] if said else []
+    return blocks
+
+
+def _reproduce(reproduce: str | Sequence[str] | None) -> list[Block]:
+    if reproduce is None:
+        return []
+    return [Code(reproduce if isinstance(reproduce, str) else "\n".join(reproduce))]

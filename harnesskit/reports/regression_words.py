@@ -1,0 +1,135 @@
+"""Sentences of a regression report: what was compared, the policy, what a chart shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+from pydantic import ValidationError
+
+from harnesskit.model.policy import RegressionPolicy
+from harnesskit.model.text import shorten, visible
+from harnesskit.reports.cells import cell, number
+
+CAPTURED = (
+    "Captured scores are biased by selection: a win was kept because it scored well once, so it tends to score lower "
+    "when it is measured again, even when nothing has changed. A drop against a captured score is therefore weaker "
+    "evidence than a drop against a control run, which measures the same case again without the change."
+)
+
+
+def compared(deltas: pd.DataFrame, comparison: pd.DataFrame) -> list[str]:
+    """Return the sentences that say what was compared with what."""
+    cases = deltas["case_id"].nunique(dropna=False)
+    metrics = deltas["metric"].nunique(dropna=False)
+    said = [f"{count(cases, 'case')} on {count(metrics, 'metric')}: candidate minus baseline, one comparison per case."]
+    if "n_baseline" in deltas and "n_candidate" in deltas:
+        said.append(f"Trials per case and metric: {_spread(deltas['n_baseline'])} in the baseline, "
+                    f"{_spread(deltas['n_candidate'])} in the candidate.")  # fmt: skip
+    sources = _sources(deltas, comparison)
+    if sources == {"control"}:
+        said.append("The baseline was measured again in control runs, without the change.")
+    elif sources == {"captured"}:
+        said.append("The baseline is the captured scores: what each case scored when it was put into the set.")
+    elif sources:
+        said.append("The baseline is control runs for some cases and captured scores for others.")
+    return said
+
+
+def uses_captured(deltas: pd.DataFrame, comparison: pd.DataFrame) -> bool:
+    """Whether any comparison rests on captured scores."""
+    return bool(_sources(deltas, comparison) & {"captured", "mixed"})
+
+
+def policy_words(policy: dict[str, Any]) -> list[str]:
+    """Return the policy in sentences with its numbers."""
+    try:
+        known = RegressionPolicy.model_validate(policy)
+    except ValidationError:
+        return ["The decision was made under a policy of its own; its fields are in the table."]
+    if known.floor_score is not None:
+        return [f"Every protected win must score at least {known.floor_score:g}.", "This rule uses no statistics."]
+    if known.margin is not None:
+        rule = f"A change of {known.margin:g} or more in any metric decides a case, one replay each."
+        return [rule, "This rule does not allow for noise: chance alone often fails it."]
+    regressed = (
+        f"A protected win counts as regressed when its drop is at least {known.min_drop:g} on the 0-to-1 scale and the "
+        f"evidence passes a bound that keeps the chance of any false alarm over all wins at {known.alpha:g} or less."
+    )
+    unchanged = (
+        f"It counts as unchanged when a drop of {known.tolerance:g} is excluded with {known.unchanged_level:.0%} "
+        "confidence, one-sided. Anything between is inconclusive, never a pass."
+    )
+    shared = f"Of the {known.alpha:g}, {known.alpha_global:g} is kept for a drop of the mean of all wins."
+    needed = (
+        f"At least {known.min_coverage:.0%} of the protected wins must be scored to pass, and no win is called "
+        f"regressed on fewer than {count(known.min_trials, 'candidate trial')}."
+    )
+    words = [regressed, unchanged, shared, needed]
+    if known.trials is not None:
+        words.append(f"The plan was fixed in advance: {count(known.trials, 'trial')} per case.")
+    return words
+
+
+def policy_table(policy: dict[str, Any]) -> pd.DataFrame:
+    """Return one row per field of the policy: its value and what it means."""
+    fields = RegressionPolicy.model_fields
+    rows = [(key, value, fields[key].description if key in fields else None) for key, value in policy.items()]
+    return pd.DataFrame(rows, columns=["field", "value", "meaning"], dtype=object)
+
+
+def forest_finding(deltas: pd.DataFrame) -> str:
+    """Return what a forest of case changes shows, in a sentence; `deltas` is sorted, worst first."""
+    counts = deltas["status"].value_counts()
+    said = f"{int(counts.get('regressed', 0))} of {count(len(deltas), 'change')} regressed, " + ", ".join(
+        f"{int(counts.get(status, 0))} {status}" for status in ("inconclusive", "unchanged", "improved", "skipped")
+    )
+    compared_rows = deltas[deltas["delta"].notna()]
+    if compared_rows.empty:
+        return f"Changes of cases: {said}. Nothing could be compared."
+    row = compared_rows.iloc[0]
+    interval = cell(row["low"], "interval", high=row["high"]).text
+    return (
+        f"Changes of cases: {said}. First row: {_name(row['case_id'])} on {_name(row['metric'])}, "
+        f"{row['status']}, change {number(float(row['delta']), signed=True)} (interval {interval})."
+    )
+
+
+def comparison_finding(comparison: pd.DataFrame) -> str:
+    """Return what the chart of mean changes shows, in a sentence per row, at most six."""
+    said = []
+    for row in comparison.head(6).to_dict("records"):
+        change = cell(row["delta"], "change").text
+        interval = cell(row["low"], "interval", high=row["high"]).text
+        said.append(f"{_name(row['kind'])} {_name(row['metric'])} {change} ({interval})")
+    more = len(comparison) - len(said)
+    return "Mean change with interval: " + "; ".join(said) + (f"; and {more} more." if more else ".")
+
+
+def count(n: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> count(1, "case"), count(1200, "case")
+    ('1 case', '1,200 cases')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def _sources(deltas: pd.DataFrame, comparison: pd.DataFrame) -> set[str]:
+    frames = [frame for frame in (deltas, comparison) if "baseline_source" in frame]
+    return {str(value) for frame in frames for value in frame["baseline_source"].dropna().unique()}
+
+
+def _spread(column: pd.Series[Any]) -> str:
+    values = pd.to_numeric(column, errors="coerce").dropna()
+    if values.empty:
+        return "none"
+    low, high = int(values.min()), int(values.max())
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _name(value: object) -> str:
+    text = value if isinstance(value, str) else cell(value).text
+    return shorten(visible(text), 60) or "(empty)"
