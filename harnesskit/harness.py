@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from harnesskit.model.errors import WorkspaceError
 from harnesskit.model.metrics import Metric, Metrics
+from harnesskit.model.policy import RegressionPolicy
+from harnesskit.regression import CAPTURED, RegressionResult, choose_baseline, choose_run, judge_run
 from harnesskit.store import database
 from harnesskit.store.export import export
 from harnesskit.store.load import LoadReport, refresh
@@ -18,9 +20,6 @@ from harnesskit.store.parts import DeclarationPart, all_parts
 from harnesskit.workspace.journal import read_tail
 from harnesskit.workspace.layout import JOURNAL, workspace_root
 from harnesskit.workspace.times import read_time
-
-if TYPE_CHECKING:
-    from harnesskit.model.policy import RegressionPolicy
 
 Names = str | Sequence[str] | None
 
@@ -155,6 +154,56 @@ class Harness:
             The folder does not exist, or something else lies at `path`.
         """
         return export(self._connection, Path(path))
+
+    def runs(self) -> pd.DataFrame:
+        """Return one row per run that replayed cases, newest first: samples, scored ones, cases, cases asked for."""
+        return database.query(self._connection, database.script("queries/replay_runs.sql"))
+
+    def regression(
+        self, run: str | None = None, *, baseline: str | None = None, policy: str | RegressionPolicy = "default"
+    ) -> RegressionResult:
+        """Judge a stored run against its baseline; nothing is replayed.
+
+        Parameters
+        ----------
+        run
+            The run to judge; the newest replay run that scored something when None.
+        baseline
+            A run id, or ``captured``. When None: the newest control run before it; for a run found in the journal the
+            captured scores that the journal keeps beside it; else the captured scores of the cases.
+        policy
+            A name (``default``, ``reference``, ``fixed:3``, ``floor:0.8``, or one declared in ``metrics.toml``) or an
+            object.
+
+        Raises
+        ------
+        WorkspaceError
+            There is no such run.
+        PolicyError
+            There is no such policy.
+        """
+        runs = self.runs()
+        run_id = choose_run(runs, run)
+        baseline_id = choose_baseline(runs, run_id, baseline)
+        if baseline_id != CAPTURED:
+            before = self.scores(run=baseline_id)
+        elif run_id.startswith("journal:"):
+            before = self.sql(database.script("queries/journaled_baselines.sql"), run=run_id)
+        else:
+            before = self.scores(role=CAPTURED)
+        compared = self.table("runs")
+        return judge_run(
+            run_id=run_id,
+            baseline_id=baseline_id,
+            baseline=before,
+            candidate=self.scores(run=run_id),
+            samples=self.sql(database.script("queries/run_samples.sql"), run=run_id),
+            runs=compared[compared["run_id"].isin([run_id, baseline_id])],
+            problems=self.problems(),
+            metrics=self.metrics,
+            policy=self.policies.get(policy, policy) if isinstance(policy, str) else policy,
+            root=str(self.root),
+        )
 
     def __repr__(self) -> str:
         """Return the root and what is loaded."""

@@ -1,0 +1,139 @@
+"""A stored run held against its baseline: which runs are compared, and everything that follows from them."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from harnesskit.decisions.regression import decide_regression
+from harnesskit.measures.comparison import compare_runs
+from harnesskit.measures.ledger import evidence_ledger
+from harnesskit.measures.regression import case_deltas
+from harnesskit.model.decision import Decision
+from harnesskit.model.errors import WorkspaceError, listed, nearest
+from harnesskit.model.metrics import Metrics
+from harnesskit.model.policy import RegressionPolicy
+from harnesskit.reports.model import Report
+from harnesskit.reports.regression import regression_report
+
+CAPTURED = "captured"
+
+
+@dataclass(frozen=True)
+class RegressionResult:
+    """A run, what it was compared with, and what follows.
+
+    Attributes
+    ----------
+    run_id, baseline_id
+        The run, and the run (or ``captured``) that it was compared with.
+    deltas, comparison, ledger, runs, problems
+        Frames by their contracts; `runs` has a row for each side.
+    decision
+        The verdict.
+    root
+        The workspace, as it was given.
+    """
+
+    run_id: str
+    baseline_id: str
+    deltas: pd.DataFrame = field(repr=False)
+    comparison: pd.DataFrame = field(repr=False)
+    ledger: pd.DataFrame = field(repr=False)
+    runs: pd.DataFrame = field(repr=False)
+    problems: pd.DataFrame = field(repr=False)
+    decision: Decision
+    root: str = field(repr=False)
+
+    def report(self, title: str | None = None) -> Report:
+        """Return the report; ``.save("report.html")``, ``.md`` or ``.json``."""
+        policy = self.decision.policy.get("name", "default")
+        argument = {
+            "fixed": f":{self.decision.policy.get('trials')}",
+            "floor": f":{self.decision.policy['floor_score']}",
+        }
+        command = ["harnesskit", "report", "--root", self.root, "--run", self.run_id, "--baseline", self.baseline_id]
+        command += ["--policy", f"{policy}{argument.get(str(policy), '')}"]
+        return regression_report(
+            self.deltas,
+            self.comparison,
+            self.decision,
+            ledger=self.ledger,
+            runs=self.runs,
+            problems=self.problems,
+            title=title or f"Regression report: {self.run_id}",
+            reproduce=shlex.join(command),
+        )
+
+
+def choose_run(runs: pd.DataFrame, run: str | None) -> str:
+    """Return the id of the run to judge: the one asked for, else the newest that scored something.
+
+    Parameters
+    ----------
+    runs
+        Rows of ``queries/replay_runs.sql``, newest first.
+    run
+        A run id, or None.
+
+    Raises
+    ------
+    WorkspaceError
+        There is no such run, or no run at all.
+    """
+    known = runs["run_id"].tolist()
+    if run is not None:
+        if run not in known:
+            raise WorkspaceError(f"There is no replay run {run!r}{nearest(run, known)}; there are: {listed(known)}.")
+        return run
+    replays = runs[runs["role"] == "replay"]
+    if replays.empty:
+        raise WorkspaceError(
+            "The workspace holds no replay run yet: neither a regression record in journal.jsonl nor a run under "
+            "harnesskit/runs. Replay the cases first, or name a run."
+        )
+    scored = replays[replays["n_scored"] > 0]
+    return str((scored if len(scored) else replays)["run_id"].iloc[0])
+
+
+def choose_baseline(runs: pd.DataFrame, run: str, baseline: str | None) -> str:
+    """Return what to compare `run` with: what was asked for, else the newest control run before it, else captured.
+
+    A run found in the journal is compared with the captured scores that the journal keeps beside it.
+    """
+    if baseline is not None:
+        if baseline != CAPTURED:
+            choose_run(runs, baseline)
+        return baseline
+    if run.startswith("journal:"):
+        return CAPTURED
+    at = runs.loc[runs["run_id"] == run, "at"].iloc[0]
+    earlier = runs[(runs["role"] == "control") & (runs["run_id"] != run) & (runs["n_scored"] > 0)]
+    if not pd.isna(at):
+        earlier = earlier[earlier["at"].isna() | (earlier["at"] <= at)]
+    return str(earlier["run_id"].iloc[0]) if len(earlier) else CAPTURED
+
+
+def judge_run(
+    *,
+    run_id: str,
+    baseline_id: str,
+    baseline: pd.DataFrame,
+    candidate: pd.DataFrame,
+    samples: pd.DataFrame,
+    runs: pd.DataFrame,
+    problems: pd.DataFrame,
+    metrics: Metrics,
+    policy: str | RegressionPolicy,
+    root: str,
+) -> RegressionResult:
+    """Return everything that follows from the scores of a run and of its baseline."""
+    rules: Any = RegressionPolicy.parse(policy)
+    deltas = case_deltas(baseline, candidate, policy=rules, metrics=metrics)
+    comparison = compare_runs(deltas)
+    decision = decide_regression(deltas, comparison, policy=rules, subject=run_id)
+    ledger = evidence_ledger(samples)
+    return RegressionResult(run_id, baseline_id, deltas, comparison, ledger, runs, problems, decision, root)
