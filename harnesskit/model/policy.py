@@ -83,6 +83,24 @@ class RegressionPolicy(BaseModel):
             "or a RegressionPolicy object."
         )
 
+    @property
+    def label(self) -> str:
+        """Short name, as `parse` takes it, followed by the fields that differ from that preset.
+
+        Examples
+        --------
+        >>> RegressionPolicy.fixed(3).label, RegressionPolicy(alpha=0.1).label
+        ('fixed:3', 'default, alpha=0.1')
+        """
+        argument = {"fixed": self.trials, "floor": self.floor_score}.get(self.name)
+        text = self.name if argument is None else f"{self.name}:{argument:g}"
+        try:
+            preset = self.parse(text)
+        except PolicyError:
+            preset = self.default()
+        fields = [f for f in type(self).model_fields if f != "name" and getattr(self, f) != getattr(preset, f)]
+        return ", ".join([text, *(f"{f}={getattr(self, f)}" for f in fields)])
+
     def plain(self) -> dict[str, Any]:
         """Return the policy as plain data, for records and reports."""
         return self.model_dump(mode="json")

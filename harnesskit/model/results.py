@@ -31,6 +31,55 @@ CASE_DELTAS = Contract(
         "baseline_source": "captured or control",
         "sd": "standard deviation of one run used for the comparison",
         "n_unscored": "candidate attempts of this case and metric that gave no score",
+        "n_clipped": "runs so far from the others that the test used them clipped",
+        "higher_is_better": "direction used; missing when the metric has no declared direction",
+        "unit": "amount of the metric's own unit that counts as 1 on the common scale; missing: no verdict possible",
+        "tolerance": "largest drop, in the metric's own unit, that still counts as no change",
+        "cluster": "what groups dependent cases; missing means the case stands alone",
+        "policy": "policy the status was reached under",
+    },
+)
+
+CASE_STATUSES = Contract(
+    name="case statuses",
+    grain="case",
+    key=("case_id",),
+    columns={
+        "case_id": "case compared",
+        "kind": CASES.columns["kind"],
+        "status": "regressed, improved, unchanged, inconclusive or skipped, over all metrics of the case",
+        "suspect": "true when a metric of the case is suspect",
+        "metric": "metric that decided the status",
+        "reason": "why, in words",
+        "runs_needed": "further candidate trials that would settle an inconclusive case; missing when not known",
+    },
+)
+
+ONE_SIDED = Contract(
+    name="one-sided cases",
+    grain="case and metric",
+    key=("case_id", "metric"),
+    columns={
+        "case_id": "case that could not be compared",
+        "kind": CASES.columns["kind"],
+        "metric": SCORES.columns["metric"],
+        "side": "baseline or candidate: the only side with a score; neither when there is none",
+        "reason": "why the other side has no score, if that is known",
+    },
+)
+
+LEDGER = Contract(
+    name="evidence ledger",
+    grain="side, kind, metric, state and reason",
+    key=("side", "kind", "metric", "state", "reason"),
+    columns={
+        "side": "baseline or candidate",
+        "kind": CASES.columns["kind"],
+        "metric": SCORES.columns["metric"],
+        "state": "scored, unscored, skipped, absent (on the other side only), or unmatched (rows without a case)",
+        "reason": "why there is no score; missing for scored and absent",
+        "n_cases": "cases, each counted once per side and metric: scored if any trial was, else unscored, else skipped",
+        "n_trials": "trials, each counted once",
     },
 )
 
@@ -57,6 +106,11 @@ COMPARISON = Contract(
         "high": "upper end of the 95 % interval of delta",
         "interval_kind": "how the interval was made; missing when there is none",
         "drop_bound": "one-sided 95 % bound of the mean drop, scaled to the metric's range and positive when worse",
+        "drop": "mean drop on that scale, positive when worse",
+        "drop_p": "one-sided p-value of a mean drop (t over the paired cases); missing without an interval",
+        "drop_all": "mean drop on that scale over cases, each the mean of its metrics; same for all metrics of a kind",
+        "drop_all_p": "one-sided p-value of that drop",
+        "tolerance": "largest mean drop on that scale that still counts as no change",
         "percent": "delta as a percentage of the baseline mean; missing when that is 0",
         "higher_is_better": "direction used; missing when the metric has no declared direction",
         "baseline_source": "captured, control or mixed",

@@ -1,0 +1,179 @@
+"""Two runs as a whole: the mean change over the cases that both have, per kind and metric."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from harnesskit.model.decision import CASE_STATUSES
+from harnesskit.model.results import CASE_DELTAS, COMPARISON
+from harnesskit.stats.intervals import MeanInterval, mean_interval, mean_upper
+from harnesskit.stats.noise import MIN_SD
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CAPTURED = (
+    "captured baseline: the scores are why the cases were kept, so part of the change is selection "
+    "(wins tend to fall, failures to rise)"
+)
+_CLIPPED_SHARE = 0.05
+_COUNTS = tuple(c for c in COMPARISON.columns if c.startswith("n_"))
+
+
+def compare_runs(deltas: pd.DataFrame) -> pd.DataFrame:
+    """Summarise case deltas: one row per kind and metric, over the cases scored on both sides.
+
+    The interval is a t interval over the changes of cases (the case is the unit, however many trials it has); where a
+    ``cluster`` groups cases, over clusters (CR1 with G - 1 degrees of freedom, Miller 2024). Cases on one side only
+    are counted, not compared.
+
+    Parameters
+    ----------
+    deltas
+        Case deltas; reads ``case_id, metric, delta``, and when there ``kind`` (default win), ``baseline, candidate,
+        status, n_baseline, n_candidate, baseline_source, unit, higher_is_better, tolerance, cluster, n_clipped``.
+
+    Returns
+    -------
+    DataFrame
+        By the contract ``comparison``, sorted by kind and metric. ``percent`` is missing when the baseline mean is 0.
+        ``drop`` columns are on the 0-to-1 scale and positive when worse.
+
+    Raises
+    ------
+    FrameError
+        A column is missing.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"case_id": ["a", "b", "c"], "metric": "q", "delta": [-0.1, -0.2, -0.15]})
+    >>> row = compare_runs(rows).iloc[0]
+    >>> int(row["n_paired"]), round(float(row["delta"]), 3), round(float(row["drop_bound"]), 3)
+    (3, -0.15, 0.234)
+    """
+    CASE_DELTAS.require(deltas, "case_id", "metric", "delta", by="compare_runs()")
+    known = _completed(deltas)
+    rows = [
+        {"kind": kind, "metric": metric, **_summary(group), **_overall(known[known["kind"] == kind])}
+        for (kind, metric), group in known.groupby(["kind", "metric"], sort=True)
+    ]
+    frame = pd.DataFrame(rows, columns=list(COMPARISON.columns))
+    return COMPARISON.order(frame.astype(dict.fromkeys(_COUNTS, "Int64")))
+
+
+def percent_change(baseline: float, delta: float) -> float:
+    """Return a change as a percentage of the baseline; NaN when that is 0 or missing.
+
+    Examples
+    --------
+    >>> percent_change(0.4, -0.4), percent_change(0.0, 0.4)
+    (-100.0, nan)
+    """
+    return float("nan") if not abs(baseline) > 1e-12 else 100 * delta / abs(baseline)
+
+
+def _completed(deltas: pd.DataFrame) -> pd.DataFrame:
+    """Return the columns that a summary reads, hand-made frames filled with what is assumed of them."""
+    out = deltas.reset_index(drop=True)
+    paired = out["delta"].notna().astype(int)
+    defaults: dict[str, Any] = {
+        "kind": "win", "baseline": np.nan, "candidate": np.nan, "status": None, "n_baseline": paired,
+        "n_candidate": paired, "baseline_source": "control", "unit": 1.0, "higher_is_better": True,
+        "tolerance": out["unit"] / 10 if "unit" in out else 0.1, "cluster": None, "n_clipped": 0,
+    }  # fmt: skip
+    for name, value in defaults.items():
+        if name not in out:
+            out[name] = value
+    sign = np.where(out["higher_is_better"].eq(False).fillna(False).astype(bool), 1.0, -1.0)
+    out["drop"] = sign * out["delta"].astype(float) / out["unit"].astype(float)
+    return out.sort_values(["case_id", "metric"], kind="stable", ignore_index=True)
+
+
+def _summary(group: pd.DataFrame) -> dict[str, Any]:
+    paired = group[group["delta"].notna()]
+    unit = float(paired["unit"].iloc[0]) if len(paired) and pd.notna(paired["unit"].iloc[0]) else float("nan")
+    change = _mean(paired["delta"], paired["cluster"], 1.0 if np.isnan(unit) else unit)
+    drop = _mean(paired["drop"], paired["cluster"], 1.0) if not np.isnan(unit) else _nothing()
+    before, after = (
+        float(paired[c].astype(float).mean()) if len(paired) else np.nan for c in ("baseline", "candidate")
+    )
+    direction = group["higher_is_better"].iloc[0]
+    return {
+        **_case_counts(group),
+        "baseline": before, "candidate": after, "delta": change.mean, "low": change.low, "high": change.high,
+        "interval_kind": change.kind or None, "drop_bound": mean_upper(drop) if drop.kind else np.nan,
+        "drop": drop.mean, "drop_p": _p_drop(drop), "percent": percent_change(before, change.mean),
+        "higher_is_better": None if pd.isna(direction) else bool(direction),
+        "tolerance": float(group["tolerance"].iloc[0]) / unit if not np.isnan(unit) else np.nan,
+        "baseline_source": _source(paired), "warning": _warning(group, paired, unit),
+    }  # fmt: skip
+
+
+def _case_counts(group: pd.DataFrame) -> dict[str, int]:
+    before, after = group["n_baseline"].fillna(0) > 0, group["n_candidate"].fillna(0) > 0
+    counts = {f"n_{status}": int((group["status"] == status).sum()) for status in CASE_STATUSES}
+    return {
+        "n_cases": len(group),
+        "n_paired": int(group["delta"].notna().sum()),
+        "n_baseline_only": int((before & ~after).sum()),
+        "n_candidate_only": int((after & ~before).sum()),
+        **counts,
+    }
+
+
+def _overall(kind: pd.DataFrame) -> dict[str, float]:
+    """Return the mean drop over cases of their mean over metrics, and its one-sided p-value."""
+    judged = kind[kind["drop"].notna()]
+    by_case = judged.groupby("case_id", sort=True).agg(drop=("drop", "mean"), cluster=("cluster", "first"))
+    interval = _mean(by_case["drop"], by_case["cluster"], 1.0)
+    return {"drop_all": interval.mean, "drop_all_p": _p_drop(interval)}
+
+
+def _mean(values: pd.Series[Any], cluster: pd.Series[Any], unit: float) -> MeanInterval:
+    return mean_interval(values.to_numpy(dtype=float), _groups(cluster), sd_if_equal=MIN_SD * unit)
+
+
+def _groups(cluster: pd.Series[Any]) -> NDArray[np.int64] | None:
+    """Return a group number per case, a case without a cluster being its own; None when no case has one."""
+    codes = pd.factorize(cluster)[0].astype(np.int64)
+    if not (codes >= 0).any():
+        return None
+    alone = codes < 0
+    codes[alone] = codes.max(initial=-1) + 1 + np.arange(int(alone.sum()))
+    return codes
+
+
+def _nothing() -> MeanInterval:
+    return mean_interval([])
+
+
+def _p_drop(drop: MeanInterval) -> float:
+    return float(stats.t.sf(drop.mean / drop.se, drop.df)) if drop.kind else float("nan")
+
+
+def _source(paired: pd.DataFrame) -> str | None:
+    found = sorted(set(paired["baseline_source"].dropna()))
+    return None if not found else str(found[0]) if len(found) == 1 else "mixed"
+
+
+def _warning(group: pd.DataFrame, paired: pd.DataFrame, unit: float) -> str | None:
+    doubts = []
+    if len(paired) and np.isnan(unit):
+        said = paired["reason"].dropna().tolist() if "reason" in paired else []
+        doubts.append(str(said[0]) if said else "no verdict is possible on this metric")
+    if (paired["baseline_source"] == "captured").any():
+        doubts.append(CAPTURED)
+    if len(paired) < 2:
+        doubts.append(f"fewer than 2 cases with a score on both sides ({len(paired)}): no interval")
+    elif len(paired) < len(group):
+        doubts.append(f"{len(group) - len(paired)} of {len(group)} cases without a score on both sides")
+    runs = float((paired["n_baseline"] + paired["n_candidate"]).sum())
+    if runs and float(paired["n_clipped"].sum()) / runs > _CLIPPED_SHARE:
+        doubts.append("more than 5 % of the runs lie far from their case: some runs collapse")
+    if "interval_kind" in paired and paired["interval_kind"].astype(str).str.contains("repeats alike").any():
+        doubts.append("most repeats give the same score: they may not be independent")
+    return "; ".join(doubts) or None

@@ -1,0 +1,157 @@
+"""What the runs say about each case and metric: the change, its noise borrowed across cases, and its interval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from harnesskit.measures.pairing import BASELINE, CANDIDATE
+from harnesskit.stats.cells import cell_counts, cell_means, cell_medians, cell_variances
+from harnesskit.stats.noise import COLD_DF, Noise, grid_step, pool_noise, robust_sd, sd_floor
+from harnesskit.stats.paired import ModeratedT, moderated_t
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from harnesskit.measures.pairing import Pairs
+    from harnesskit.model.metrics import Metric, Metrics
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+CLIP_SDS = 3.0
+_SAME_REPEATS = 0.8
+_KINDS = {
+    "measured": "moderated t",
+    "partly assumed": "moderated t, noise partly assumed",
+    "assumed": "assumed noise",
+}
+_COLUMNS = ("baseline", "candidate", "drop", "test_drop", "se", "df", "z", "low", "high", "sd")
+
+
+def scales(pairs: Pairs, metrics: Metrics) -> pd.DataFrame:
+    """Return how each metric is judged: one row per metric, with ``higher_is_better, unit, tolerance, doubt``.
+
+    A metric that was not declared and has a value outside 0 to 1 cannot be judged; neither can one without a
+    direction, or without bounds and tolerance. `unit` is then missing and `doubt` says why.
+    """
+    rows = []
+    cell_metric = pairs.cells["metric"].to_numpy(dtype=object)[pairs.runs["cell"].to_numpy()]
+    limits = pairs.runs["value"].groupby(cell_metric).agg(["min", "max"]) if len(pairs.runs) else pd.DataFrame()
+    for name in sorted(set(pairs.cells["metric"])):
+        metric = metrics[name]
+        ends = limits.loc[name].tolist() if name in limits.index else []
+        rows.append({"metric": name, **_scale(metric, ends)})
+    names = ["metric", "higher_is_better", "unit", "tolerance", "doubt", "range_low", "range_high"]
+    numbers = dict.fromkeys(("unit", "tolerance", "range_low", "range_high"), float)
+    return pd.DataFrame(rows, columns=names).astype({"doubt": object, **numbers}).set_index("metric")
+
+
+def _scale(metric: Metric, ends: list[float]) -> dict[str, object]:
+    higher, unit, doubt = metric.higher_is_better, metric.unit, None
+    if not metric.declared and not all(metric.holds(value) for value in ends):
+        higher, unit = None, None
+        shown = " to ".join(f"{end:.6g}" for end in ends)
+        doubt = f"scale not declared: values from {shown}, expected 0 to 1; declare the metric's range and direction"
+    elif higher is None:
+        unit, doubt = None, "direction not declared: the change is shown without a verdict"
+    elif unit is None:
+        doubt = "range open and no tolerance declared: the change is shown without a verdict"
+    ends_of_range = {"range_low": metric.low, "range_high": metric.high}
+    return {"higher_is_better": higher, "unit": unit, "tolerance": metric.tolerance, "doubt": doubt, **ends_of_range}
+
+
+def weigh(pairs: Pairs, scale: pd.DataFrame) -> pd.DataFrame:
+    """Return the evidence of every cell, in the order of ``pairs.cells``.
+
+    Columns: ``baseline, candidate, low, high, sd`` in the metric's own unit; ``drop`` (of the plain means), and of the
+    test ``test_drop, se, df, z`` on the common scale, positive when worse; ``interval_kind, n_clipped``.
+    METHODS: moderated two-sample t, runs of both arms clipped to 3 robust sd around the median of the case's baseline.
+    """
+    out: dict[str, NDArray[Any]] = {c: np.full(len(pairs.cells), np.nan) for c in _COLUMNS}
+    out["interval_kind"] = np.full(len(pairs.cells), None, dtype=object)
+    out["n_clipped"] = np.zeros(len(pairs.cells), dtype=np.int64)
+    code = pd.Index(scale.index).get_indexer(pd.Index(pairs.cells["metric"]))
+    of_run = code[pairs.runs["cell"].to_numpy()] if len(pairs.runs) else np.empty(0, dtype=np.int64)
+    for position in range(len(scale)):
+        here = np.flatnonzero(code == position)
+        runs = pairs.runs[of_run == position]
+        cell = np.searchsorted(here, runs["cell"].to_numpy())
+        for column, values in _weigh_metric(runs, cell, len(here), scale.iloc[position]).items():
+            out[column][here] = values
+    return pd.DataFrame(out, index=pairs.cells.index)
+
+
+def _weigh_metric(runs: pd.DataFrame, cell: Ints, n_cells: int, scale: pd.Series[Any]) -> dict[str, NDArray[Any]]:
+    value, arm = runs["value"].to_numpy(dtype=float), runs["arm"].to_numpy(dtype=np.int64)
+    names = ((BASELINE, "baseline"), (CANDIDATE, "candidate"))
+    means = {name: cell_means(value[arm == a], cell[arm == a], n_cells) for a, name in names}
+    found: dict[str, NDArray[Any]] = dict(means)
+    if pd.isna(scale["unit"]):
+        return found
+    sign, unit = (1.0 if scale["higher_is_better"] else -1.0), float(scale["unit"])
+    good = sign * value / unit
+    groups = _numbered(cell, arm, runs["group"].to_numpy(dtype=np.int64))
+    clipped = _clip(good, cell, arm, n_cells)
+    same = _repeats_alike(good, groups)
+    plain, noise = _compare(good, cell, arm, groups, n_cells, same)
+    test = plain if clipped is good else _compare(clipped, cell, arm, groups, n_cells, same)[0]
+    delta, half = means["candidate"] - means["baseline"], stats.t.isf(0.025, plain.df) * plain.se * unit
+    kind = _KINDS[noise.source] + (", repeats alike" if same else "")
+    paired = ~np.isnan(delta)
+    n, m = (cell_counts(cell[arm == a], n_cells) for a in (CANDIDATE, BASELINE))
+    spread = np.sqrt(1 / np.maximum(n, 1) + 1 / np.maximum(m, 1))
+    found |= {"drop": -plain.delta, "test_drop": -test.delta, "se": test.se, "df": test.df, "z": test.z}
+    found |= {"low": delta - half, "high": delta + half, "sd": np.where(paired, test.se / spread * unit, np.nan)}
+    found["interval_kind"] = np.where(paired, np.array(kind, dtype=object), np.array(None))
+    found["n_clipped"] = np.bincount(cell, clipped != good, minlength=n_cells).astype(int)
+    return found
+
+
+def _compare(good: Floats, cell: Ints, arm: Ints, groups: Ints, n_cells: int, same: bool) -> tuple[ModeratedT, Noise]:
+    """Return the moderated t test of every cell; NaN where a side has no run."""
+    variance = cell_variances(good, groups, cell, n_cells, distinct=same)
+    noise = pool_noise(variance.s2, variance.df, floor=sd_floor(good))
+    after, before = (cell_means(good[arm == a], cell[arm == a], n_cells) for a in (CANDIDATE, BASELINE))
+    n, m = (np.maximum(cell_counts(cell[arm == a], n_cells), 1) for a in (CANDIDATE, BASELINE))
+    delta = after - before
+    delta[np.abs(delta) < 1e-12] = 0.0  # a difference of equal sums is float noise, not a change
+    test = moderated_t(delta, variance.s2, variance.df, n, m, noise)
+    gone = np.isnan(delta)
+    return ModeratedT(*(np.where(gone, np.nan, column) for column in test)), noise
+
+
+def _clip(good: Floats, cell: Ints, arm: Ints, n_cells: int) -> Floats:
+    """Return the runs clipped around the median of their case's baseline; the very same array if nothing is."""
+    base = arm == BASELINE
+    m = cell_counts(cell[base], n_cells)
+    if int(np.maximum(m - 1, 0).sum()) < COLD_DF:
+        return good
+    repeated = (m > 1)[cell]
+    mean = cell_means(good[base], cell[base], n_cells)
+    use = base & repeated
+    residuals = (good[use] - mean[cell[use]]) * np.sqrt(m[cell[use]] / (m[cell[use]] - 1))
+    reach = CLIP_SDS * robust_sd(residuals, floor=sd_floor(good))
+    centre = cell_medians(good[base], cell[base], n_cells)[cell]
+    limited = np.where(repeated, np.clip(good, centre - reach, centre + reach), good)
+    return good if np.array_equal(limited, good) else limited
+
+
+def _numbered(*columns: NDArray[Any]) -> Ints:
+    """Number the distinct rows of columns that are sorted so that equal rows stand together."""
+    if not len(columns[0]):
+        return np.empty(0, dtype=np.int64)
+    new = np.any([np.diff(column) != 0 for column in columns], axis=0)
+    return np.concatenate([[0], np.cumsum(new)]).astype(np.int64)
+
+
+def _repeats_alike(good: Floats, groups: Ints) -> bool:
+    """Whether repeats are mostly copies of each other, on a judge without a grid: they are not independent then."""
+    repeats = len(good) - (int(groups[-1]) + 1 if len(groups) else 0)
+    if not repeats or grid_step(good):
+        return False
+    distinct = int(_numbered(groups, good)[-1]) + 1
+    return (len(good) - distinct) / repeats > _SAME_REPEATS

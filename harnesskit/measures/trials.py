@@ -1,0 +1,191 @@
+"""One side of a comparison: rows of scores become one row per trial, by stated rules.
+
+- A row without a case is never matched; it is counted.
+- A row without a metric speaks for every metric of its case (a skipped case, a replay that raised).
+- A sample id that turns up twice for a metric counts once; with two different scores it is an error.
+- Two graders of one metric are an error: one has to be chosen.
+- Rows of the same trial (turns of one run) are averaged; without a trial every row is a trial.
+- A score outside the declared range, not finite, or with a status other than ok counts as unscored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from harnesskit.model.errors import FrameError, listed
+from harnesskit.model.views import CASE_SCORES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from harnesskit.model.metrics import Metrics
+
+SCORED, UNSCORED, SKIPPED = "scored", "unscored", "skipped"
+_SCORED_STATUSES = ("ok", "scored", "")
+_SKIPPED_STATUSES = ("skipped", "not_applicable")
+_TRIAL_KEYS = ("trial", "run_id", "arm", "round")
+
+
+@dataclass(frozen=True)
+class Side:
+    """The trials of one side.
+
+    Attributes
+    ----------
+    trials
+        One row per trial and metric: ``case_id, metric`` (missing: all metrics of the case), ``value`` (missing unless
+        scored), ``state``, ``reason``, ``fingerprint``, ``captured``.
+    cases
+        One row per case and what is said of it: ``case_id, kind, cluster``.
+    n_unmatched
+        Rows without a case.
+    """
+
+    trials: pd.DataFrame
+    cases: pd.DataFrame
+    n_unmatched: int
+
+
+def one_side(frame: pd.DataFrame, metrics: Metrics, *, by: str) -> Side:
+    """Return the trials of one side, from rows of case_scores, of baselines, or a hand-made frame.
+
+    Parameters
+    ----------
+    frame
+        Reads ``case_id, metric, value``, and when there ``kind, trial, run_id, arm, round, status, reason, source``,
+        ``role, cluster, fingerprint, grader, sample_id``. A frame without columns is a side without rows.
+    metrics
+        Declarations; a value outside a declared range counts as unscored.
+    by
+        The public function, for errors.
+    """
+    if hasattr(frame, "columns") and not len(frame.columns):
+        frame = pd.DataFrame({"case_id": [], "metric": [], "value": []})
+    CASE_SCORES.require(frame, "case_id", "metric", "value", by=by)
+    matched = frame["case_id"].notna().to_numpy(dtype=bool)
+    n_unmatched = int((~matched).sum())
+    rows = (frame if not n_unmatched else frame[matched]).reset_index(drop=True)
+    rows = _without_doubles(rows, by)
+    _refuse_two_graders(rows, by)
+    trials = pd.DataFrame(
+        {
+            "case_id": _text(rows["case_id"]),
+            "metric": _text(rows["metric"]),
+            "value": _numbers(rows["value"], by),
+            "fingerprint": _text(rows.get("fingerprint", "")),
+            "captured": _captured(rows),
+        },
+        index=rows.index,
+    )
+    trials["state"], trials["reason"] = _states(rows, trials, metrics)
+    trials["value"] = trials["value"].where(trials["state"] == SCORED)
+    return Side(_one_per_trial(trials, rows), _facts(rows, trials["case_id"]), n_unmatched)
+
+
+def _text(column: Any) -> Any:
+    """Return a column as text, missing kept; a plain text stays itself."""
+    if isinstance(column, str):
+        return column
+    codes, values = pd.factorize(column)
+    labels = np.array([*(str(value) for value in values), None], dtype=object)
+    return pd.Series(labels[codes], index=column.index, dtype=object)
+
+
+def _numbers(column: pd.Series[Any], by: str) -> NDArray[np.float64]:
+    if not pd.api.types.is_numeric_dtype(column):
+        kept = column.dropna()
+        odd = kept[[not isinstance(value, int | float | np.number | np.bool_) for value in kept]]
+        if len(odd):
+            some = listed(sorted({repr(value) for value in odd}))
+            raise FrameError(f"{by} needs numbers in column 'value'; found {some}. Convert or empty them.")
+    return pd.to_numeric(column).to_numpy(dtype=float, na_value=np.nan)
+
+
+def _captured(rows: pd.DataFrame) -> NDArray[np.bool_]:
+    for column in ("source", "role"):
+        if column in rows:
+            return (rows[column] == "captured").fillna(False).to_numpy(dtype=bool)
+    return np.zeros(len(rows), dtype=bool)
+
+
+def _states(rows: pd.DataFrame, trials: pd.DataFrame, metrics: Metrics) -> tuple[Any, Any]:
+    """Return the state of each row and why it has no score."""
+    value = trials["value"].to_numpy()
+    status = _text(rows["status"]).fillna("").to_numpy() if "status" in rows else np.full(len(rows), "", dtype=object)
+    ok = np.isin(status.astype(str), _SCORED_STATUSES)
+    finite, missing = np.isfinite(value), np.isnan(value)
+    outside = _outside(trials, metrics) & finite
+    state = np.where(ok & finite & ~outside, SCORED, UNSCORED).astype(object)
+    state[np.isin(status.astype(str), _SKIPPED_STATUSES)] = SKIPPED
+    said = _text(rows["reason"]).to_numpy() if "reason" in rows else np.full(len(rows), None, dtype=object)
+    named = np.where(ok, np.where(missing, "no score", "not a finite number"), status.astype(object))
+    reason = np.where(pd.isna(said) | (said == ""), named, said)
+    reason = np.where(outside & ok, "outside the range declared for the metric", reason)
+    reason[state == SCORED] = None
+    return state, reason
+
+
+def _outside(trials: pd.DataFrame, metrics: Metrics) -> NDArray[np.bool_]:
+    codes, names = pd.factorize(trials["metric"])
+    declared = [metrics[str(name)] for name in names]
+    low = np.array([*(m.low if m.declared and m.low is not None else -np.inf for m in declared), -np.inf])
+    high = np.array([*(m.high if m.declared and m.high is not None else np.inf for m in declared), np.inf])
+    slack = np.array([*(1e-9 * (m.span or 1.0) for m in declared), 0.0])
+    value = trials["value"].to_numpy()
+    return np.asarray((value < low[codes] - slack[codes]) | (value > high[codes] + slack[codes]), dtype=bool)
+
+
+def _without_doubles(rows: pd.DataFrame, by: str) -> pd.DataFrame:
+    if "sample_id" not in rows:
+        return rows
+    key = [c for c in ("sample_id", "metric", "grader") if c in rows]
+    again = rows.duplicated(key, keep=False).to_numpy() & rows["sample_id"].notna().to_numpy()
+    if not again.any():
+        return rows
+    differing = rows[again].groupby(key, dropna=False)["value"].nunique(dropna=False)
+    if (differing > 1).any():
+        ids = sorted({str(k[0]) for k in differing[differing > 1].index})
+        raise FrameError(f"{by} found samples with two scores for one metric: {listed(ids)}. Keep one of each.")
+    return rows[~(rows.duplicated(key).to_numpy() & again)].reset_index(drop=True)
+
+
+def _refuse_two_graders(rows: pd.DataFrame, by: str) -> None:
+    if "grader" not in rows:
+        return
+    pairs = rows.loc[rows["metric"].notna() & rows["grader"].notna(), ["metric", "grader"]].drop_duplicates()
+    twice = pairs[pairs["metric"].duplicated(keep=False)].sort_values(["metric", "grader"])
+    if len(twice):
+        metric = str(twice["metric"].iloc[0])
+        graders = [str(g) for g in twice.loc[twice["metric"] == metric, "grader"]]
+        raise FrameError(
+            f"{by} found metric {metric!r} scored by {len(graders)} graders ({listed(graders)}), which do not mix. "
+            f"Choose one, e.g. scores[scores['grader'] == {graders[0]!r}]."
+        )
+
+
+def _one_per_trial(trials: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Average the rows of one trial; rows without a trial stay as they are."""
+    if "trial" not in rows or not rows["trial"].notna().any():
+        return trials
+    keys = {c: pd.factorize(rows[c])[0] for c in _TRIAL_KEYS if c in rows}
+    keys |= {c: pd.factorize(trials[c])[0] for c in ("case_id", "metric")}
+    key = pd.DataFrame(keys)
+    together = key.duplicated(keep=False).to_numpy() & (keys["trial"] >= 0)
+    if not together.any():
+        return trials
+    worst = {SCORED: 0, UNSCORED: 1, SKIPPED: 2}
+    group = key[together].groupby(list(key.columns)).ngroup().to_numpy()
+    some = trials[together].assign(group=group, rank=trials.loc[together, "state"].map(worst))
+    first = some.sort_values(["group", "rank", "reason"], kind="stable").drop_duplicates("group").set_index("group")
+    first["value"] = some.groupby("group")["value"].mean()
+    return pd.concat([trials[~together], first[trials.columns]], ignore_index=True)
+
+
+def _facts(rows: pd.DataFrame, case_id: Any) -> pd.DataFrame:
+    none = pd.Series(None, index=rows.index, dtype=object)
+    facts = {c: _text(rows[c]) if c in rows else none for c in ("kind", "cluster")}
+    return pd.DataFrame({"case_id": case_id, **facts}).drop_duplicates(ignore_index=True)
