@@ -123,7 +123,7 @@ class JsonLines:
 def raw_lines(fd: int, start: int, size: int) -> Iterator[RawLine]:
     """Yield the lines between byte `start` and `size`, a chunk of the file at a time.
 
-    A line longer than `MAX_LINE_BYTES` is handed out cut, but longer than that, so that its reader can refuse it.
+    Of a line longer than `MAX_LINE_BYTES` only the place is right, its bytes are not kept: its reader refuses it.
     """
     os.lseek(fd, start, os.SEEK_SET)
     offset, left, length = start, size - start, 0
@@ -138,15 +138,17 @@ def raw_lines(fd: int, start: int, size: int) -> Iterator[RawLine]:
             offset, held, length = end, [], 0
         if rest:
             length += len(rest)
-            if length <= MAX_LINE_BYTES + CHUNK:
-                held.append(rest)
-    if held:
+            held = [*held, rest] if length <= MAX_LINE_BYTES else []
+    if length:
         yield RawLine(offset, b"".join(held), offset + length, False)
 
 
 def parse_line(raw: RawLine) -> tuple[dict[str, Any] | None, list[Finding]]:
     """Return the object on a line, None when there is none, and what had to be said; a blank line is nothing."""
     data = raw.data
+    if raw.end - raw.offset - raw.whole > MAX_LINE_BYTES:
+        message = f"The line has over {MAX_LINE_BYTES:,} bytes; it was left out."
+        return None, [Finding("", "problem", "too_large", message)]
     value = parse_fast(data)
     findings: list[Finding] = []
     if value is UNSURE:
@@ -155,8 +157,6 @@ def parse_line(raw: RawLine) -> tuple[dict[str, Any] | None, list[Finding]]:
         if not data.strip():
             return None, []
         try:
-            if len(data) > MAX_LINE_BYTES:
-                raise UnreadableError("too_large", f"The line has over {MAX_LINE_BYTES:,} bytes; it was left out.")
             value, findings = parse_carefully(data)
         except UnreadableError as error:
             return None, [error.finding if raw.whole else _torn(error.finding.message)]
