@@ -188,7 +188,9 @@ def _name_changes(axes: Axes, shown: pd.DataFrame, columns: tuple[str, str]) -> 
     unit = labels.by_text[metrics[0]] if len(metrics) == 1 else "the metric"
     label = f"change, candidate minus baseline (unit of {unit})"
     if labels.keys:
-        label += f"\n{next(iter(labels.keys))} … stands for a name that cannot be drawn: see label_keys()"
+        label += (
+            f"\n{next(iter(labels.keys))} …: a name that this font cannot draw; the key table or label_keys() has it"
+        )
     axes.set_xlabel(label, **text_style(axes))
 
 

@@ -14,10 +14,10 @@ import pandas as pd
 
 from harnesskit.model.text import shorten
 
-Kind = Literal["text", "number", "change", "count", "percent", "interval", "flag", "status", "state", "auto"]
+Kind = Literal["text", "number", "change", "count", "percent", "interval", "of", "pair", "mark", "flag", "status", "state", "auto"]
 DASH = "–"
 TEXT_LIMIT = 400
-NUMERIC: tuple[Kind, ...] = ("number", "change", "count", "percent", "interval")
+NUMERIC: tuple[Kind, ...] = ("number", "change", "count", "percent", "interval", "of", "pair")
 SYMBOLS = {
     "regressed": "▼", "improved": "▲", "unchanged": "●", "inconclusive": "○", "skipped": "×",
     "met": "✓", "unmet": "✗", "unknown": "?", "pass": "✓", "fail": "✗", "promote": "✓", "retire": "✗", "pending": "○",
@@ -35,9 +35,9 @@ class Column:
     label
         Heading in words.
     kind
-        What its values are; ``auto`` decides by the values.
+        What its values are; ``auto`` decides by the values, ``mark`` is a flag that shows only when it is set.
     other
-        The column with the upper end, for an interval.
+        The column with the upper end of an interval, the whole that a count is of, or the second of a pair.
     """
 
     name: str
@@ -64,7 +64,7 @@ def cell(value: Any, kind: Kind = "auto", high: Any = None) -> Cell:
     Examples
     --------
     >>> [cell(v, "number").text for v in (0.5, 0, 123.456, 9007199254740993, float("nan"), 1e-7)]
-    ['0.500', '0', '123.5', '9007199254740993', '–', '1.00e-07']
+    ['0.500', '0', '123.5', '9007199254740993', '–', '1e-07']
     >>> cell(None, "text").text, cell("nan", "text").text, cell(True).text, cell([1, "a"]).text
     ('', 'nan', 'yes', '[1, "a"]')
     >>> cell(-0.2, "interval", high=0.05).text
@@ -72,13 +72,16 @@ def cell(value: Any, kind: Kind = "auto", high: Any = None) -> Cell:
     """
     if kind == "interval":
         return Cell(_interval(value, high), kind)
+    if kind in ("of", "pair"):
+        between = " of " if kind == "of" else " / "
+        return Cell(cell(value, "count").text + between + cell(high, "count").text, kind)
     if missing(value):
         return Cell(DASH if kind in NUMERIC else "", "text" if kind == "auto" else kind)
     if kind in ("status", "state"):
         word = str(value)
         return Cell(f"{SYMBOLS[word]} {word}" if word in SYMBOLS else word, kind, word if word in SYMBOLS else "")
     if isinstance(value, bool | np.bool_):
-        return Cell("yes" if value else "no", "flag")
+        return Cell("yes" if value else "" if kind == "mark" else "no", "flag")
     if isinstance(value, int | float | Decimal | np.number):
         return Cell(_digits(value, kind), kind if kind in NUMERIC else "number")
     return Cell(shorten(as_text(value), TEXT_LIMIT), "text")
@@ -141,7 +144,7 @@ def number(value: float, *, signed: bool = False) -> str:
     if size < 1e-12:
         return "0"
     if size >= 1e12 or size < 5e-4:
-        text = f"{value:.2e}"
+        text = f"{value:.2g}"
     elif size >= 1000:
         text = f"{value:,.0f}"
     else:
@@ -155,7 +158,7 @@ def _digits(value: Any, kind: Kind) -> str:
     if kind == "count" and float(value).is_integer():
         return str(int(value))
     if kind == "percent":
-        return f"{number(round(float(value), 1), signed=True).removesuffix('00')} %" if math.isfinite(value) else DASH
+        return f"{value:+.1f} %" if math.isfinite(value) else DASH
     return number(float(value), signed=kind == "change")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from harnesskit.model.decision import Decision
 from harnesskit.reports.cells import NUMERIC, SYMBOLS, Cell, utc
 from harnesskit.reports.document import Block, Chart, Code, Document, Prose, Table, Tally
-from harnesskit.reports.text import markdown_code, markdown_text
+from harnesskit.reports.text import markdown_cell, markdown_code, markdown_text
 
 ROW_LIMIT = 200  # a comment on a code host holds 65,536 characters
 
@@ -45,7 +45,7 @@ def _block(block: Block) -> str:
         return _table(block)
     if isinstance(block, Tally):
         counts = ", ".join(f"{SYMBOLS.get(status, '')} {count} {status}".strip() for status, count in block.counts)
-        return f"{counts} ({markdown_text(block.unit)})"
+        return f"{counts}, of {sum(n for _, n in block.counts):,} {markdown_text(block.unit)}"
     if isinstance(block, Code):
         return markdown_code(block.text)
     return f"_{markdown_text(block.alt)}_" if isinstance(block, Chart) else ""
@@ -59,9 +59,9 @@ def _table(table: Table) -> str:
     kinds = [column.kind for column in columns]
     rows = table.cells(ROW_LIMIT)
     numeric = [kind in NUMERIC or (kind == "auto" and _all_numbers(rows, i)) for i, kind in enumerate(kinds)]
-    lines = [_line([markdown_text(column.label) for column in columns])]
+    lines = [_line([markdown_cell(column.label) for column in columns])]
     lines.append(_line(["---:" if right else ":---" for right in numeric]))
-    lines += [_line([markdown_text(one.text) for one in row]) for row in rows]
+    lines += [_line([markdown_cell(one.text) for one in row]) for row in rows]
     more = len(table.frame) - len(rows)
     left = f"\n\nand {more:,} more rows, which the HTML and JSON reports hold" if more > 0 else ""
     text = "\n".join(lines) + left

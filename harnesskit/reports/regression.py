@@ -32,13 +32,12 @@ _CASES = (
     Column("metric", "Metric", "text"),
     Column("kind", "Kind", "text"),
     Column("status", "Status", "status"),
+    Column("suspect", "Suspect", "mark"),
     Column("delta", "Change", "change"),
     Column("low", "Interval", "interval", "high"),
     Column("baseline", "Baseline", "number"),
     Column("candidate", "Candidate", "number"),
-    Column("n_baseline", "n base", "count"),
-    Column("n_candidate", "n cand.", "count"),
-    Column("suspect", "Suspect", "flag"),
+    Column("n_baseline", "Trials base / cand.", "pair", "n_candidate"),
     Column("reason", "Reason", "text"),
     Column("runs_needed", "Replays to settle", "count"),
     Column("n_unscored", "Unscored", "count"),
@@ -47,8 +46,7 @@ _CASES = (
 _METRICS = (
     Column("metric", "Metric", "text"),
     Column("kind", "Kind", "text"),
-    Column("n_paired", "Compared", "count"),
-    Column("n_cases", "of cases", "count"),
+    Column("n_paired", "Cases compared", "of", "n_cases"),
     Column("baseline", "Baseline mean", "number"),
     Column("candidate", "Candidate mean", "number"),
     Column("delta", "Mean change", "change"),
@@ -71,7 +69,7 @@ _LEDGER = (
     Column("n_candidate_only", "Candidate only", "count"),
     Column("n_skipped", "Skipped", "count"),
 )
-_ONE_SIDED = ("case_id", "metric", "kind", "n_baseline", "n_candidate", "reason")
+_ONE_SIDED = ("case_id", "metric", "kind", "n_baseline", "reason")
 _COMMON_SCALE = 1.0  # metrics whose changes all lie within this share one chart; any other gets its own
 _MOST_CHARTS = 4
 _TOP = 30
@@ -178,9 +176,9 @@ def _compared(deltas: pd.DataFrame, comparison: pd.DataFrame, runs: pd.DataFrame
 def _policy(decision: Decision) -> list[Block]:
     if not decision.policy:
         return []
-    columns = (Column("field", "Field", "text"), Column("value", "Value"), Column("meaning", "Meaning", "text"))
+    columns = (Column("field", "Field", "text"), Column("value", "Value", "text"), Column("meaning", "Meaning", "text"))
     words = Prose(tuple(policy_words(decision.policy)), listed=True)
-    table = Table("policy", "Every field of the policy", policy_table(decision.policy), columns, open_rows=15)
+    table = Table("policy", "Every field of the policy", policy_table(decision.policy), columns, open_rows=0)
     return [words, table]
 
 

@@ -74,8 +74,14 @@ def policy_words(policy: dict[str, Any]) -> list[str]:
 def policy_table(policy: dict[str, Any]) -> pd.DataFrame:
     """Return one row per field of the policy: its value and what it means."""
     fields = RegressionPolicy.model_fields
-    rows = [(key, value, fields[key].description if key in fields else None) for key, value in policy.items()]
+    rows = [(key, _setting(value), fields[key].description if key in fields else None) for key, value in policy.items()]
     return pd.DataFrame(rows, columns=["field", "value", "meaning"], dtype=object)
+
+
+def _setting(value: Any) -> str:
+    if value is None:
+        return "not set"
+    return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else cell(value).text
 
 
 def forest_finding(deltas: pd.DataFrame) -> str:

@@ -9,7 +9,7 @@ from harnesskit.model.text import visible
 # As character references: they mean the same inside a table row, in a list, and in every Markdown reader. The dollar
 # sign starts mathematics and the at sign a mention on code hosts.
 _MARKS = {ord(char): f"&#{ord(char)};" for char in "\\`*|<>[]~$@"} | {ord("&"): "&amp;"}
-_OPENERS = re.compile(r"^(\s*)([#+=>-]|\d+(?=[.)]))")
+_OPENERS = re.compile(r"^(?:[#+=-]|\d+(?=[.)]))")
 
 
 def html_text(text: str) -> str:
@@ -24,20 +24,29 @@ def html_text(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Return `text` as one Markdown line that shows it literally.
-
-    Line feeds become ``<br>``, so a table row stays one row and a paragraph one paragraph.
+    """Return `text` as one line of a Markdown paragraph, heading or list item that shows it literally.
 
     Examples
     --------
-    >>> markdown_text("a|b*"), markdown_text("tool_correctness"), markdown_text("_x_")
-    ('a&#124;b&#42;', 'tool_correctness', '&#95;x&#95;')
+    >>> markdown_text("# head"), markdown_text("1. one"), markdown_text("_x_")
+    ('&#35; head', '&#49;. one', '&#95;x&#95;')
+    """
+    return _OPENERS.sub(lambda found: "".join(f"&#{ord(char)};" for char in found[0]), markdown_cell(text))
+
+
+def markdown_cell(text: str) -> str:
+    """Return `text` as a cell of a Markdown table; line feeds become ``<br>``, so a row stays one row.
+
+    Examples
+    --------
+    >>> markdown_cell("a|b*"), markdown_cell("tool_correctness"), markdown_cell("-0.5")
+    ('a&#124;b&#42;', 'tool_correctness', '-0.5')
     """
     marked = html_text(text).translate(_MARKS)
     marked = re.sub(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", "&#95;", marked)
-    marked = re.sub(r":(?=//)|(?<=www)\.|(?<=\w):(?=\w+:)", lambda dot: f"&#{ord(dot[0])};", marked)
-    lines = [_OPENERS.sub(lambda m: m[1] + "".join(f"&#{ord(c)};" for c in m[2]), line) for line in marked.split("\n")]
-    return "<br>".join(_spaces(line) for line in lines)
+    # Addresses become links by themselves, and :words: become emoji, unless their punctuation is a reference.
+    marked = re.sub(r":(?=//)|(?<=www)\.|:(?=[A-Za-z+_-][\w+-]*:)", lambda found: f"&#{ord(found[0])};", marked)
+    return "<br>".join(_spaces(line) for line in marked.split("\n"))
 
 
 def _spaces(line: str) -> str:
