@@ -97,19 +97,19 @@ def _read_dump(
         fields.say("session_id", "no_id", "The dump does not say which session it is of; it was left out.")
         findings.extend(fields.findings)
         return
-    by_trace: dict[str | None, list[_Score]] = {}
+    by_trace: dict[str | None, dict[str, _Score]] = {}
     for score in _scores(fields):
         if score.tier in (1, None) and (session_id, score.metric) in held:
             continue
         key = (session_id, turn, score.trace_id, score.metric)
-        if key not in seen:
+        if seen.get(key) is None:
             seen[key] = score.value
-            by_trace.setdefault(score.trace_id, []).append(score)
-        elif seen[key] != score.value:
+            by_trace.setdefault(score.trace_id, {})[score.metric] = score
+        elif score.value not in (None, seen[key]):
             message = f"{score.metric} of the same session, turn and trace was {seen[key]} before; the first holds."
             fields.say("scores", "contradiction", message)
     for trace_id, scores in by_trace.items():
-        _add_sample(stem, session_id, turn, trace_id, scores, rows)
+        _add_sample(stem, session_id, turn, trace_id, list(scores.values()), rows)
     findings.extend(fields.findings)
 
 
