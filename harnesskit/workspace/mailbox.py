@@ -48,7 +48,7 @@ def read_mailbox(root: str | Path) -> Notices:
             notice, said = read_notice_file(Path(root) / folder / name, folder, name)
             pending += notice is not None and folder == PENDING
             if notice is not None and notice.notice_id in found:
-                said.append(_twice(notice, found[notice.notice_id]))
+                said.extend(_twice(notice, found[notice.notice_id]))
             elif notice is not None:
                 found[notice.notice_id] = notice
             problems.extend(said)
@@ -75,9 +75,12 @@ def read_notice_file(path: Path, folder: str, name: str) -> tuple[NoticeRecord |
     return notice, [finding.at(SOURCE, file) for finding in [*findings, *fields.findings]]
 
 
-def _twice(notice: NoticeRecord, kept: NoticeRecord) -> Problem:
-    message = f"The id {notice.notice_id} is also that of {kept.file}, which was kept; this file was left out."
-    return Problem(SOURCE, notice.file or "", None, "id", "problem", "duplicate_id", message)
+def _twice(notice: NoticeRecord, kept: NoticeRecord) -> list[Problem]:
+    """Return one problem for each of two files with one id."""
+    left_out = f"The id {notice.notice_id} is also that of {kept.file}, which was kept; this file was left out."
+    was_kept = f"The id {notice.notice_id} is also that of {notice.file}, which was left out; this file was kept."
+    pairs = ((kept.file, was_kept), (notice.file, left_out))
+    return [Problem(SOURCE, file or "", None, "id", "problem", "duplicate_id", text) for file, text in pairs]
 
 
 def check_status(root: Path, pending: int) -> list[Problem]:

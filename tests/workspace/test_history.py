@@ -44,7 +44,7 @@ def test_a_session_id_may_hold_the_separator(read):
 
 @pytest.mark.parametrize("value", ["NaN", "Infinity", "1e999", "true", '"0.7"', "null", "[0.5]", "1" + "0" * 400])
 def test_a_value_that_is_no_number_is_unscored_with_a_reason_and_one_problem(read, value):
-    found = read('{"s::m": {"series": [{"ts": "2026-06-01T00:00:00+00:00", "value": %s}]}}' % value)
+    found = read(json.dumps({"s::m": {"series": [item("VALUE")]}}).replace('"VALUE"', value))
     assert [(s.value, s.status) for s in found.scores] == [(None, "unscored")]
     assert found.scores[0].reason
     assert found.samples[0].status == "inconclusive"

@@ -149,7 +149,7 @@ def test_notices(place):
 
 
 def test_notices_known_to_the_journal_are_all_there(place):
-    root, name, expected = place
+    root, _, expected = place
     events = read_journal(root / "journal.jsonl").events
     merged = {notice.notice_id for notice in merge_journal_notices(read_mailbox(root).notices, events).notices}
     for ids in answer(expected, "journal")["notices_for"].values():

@@ -12,4 +12,4 @@ def test_scopes_come_in_order_and_odd_ones_are_said(tmp_path):
     path.write_text(json.dumps({"b": {"description": "B", "source": "host"}, "a": {"description": 3}, "c": []}))
     found = read_scopes(path)
     assert found.scopes == [Scope("a", "3", None), Scope("b", "B", "host")]
-    assert [(p.field, p.kind) for p in found.problems] == [("c", "wrong_type"), ("a.description", "not_text")]
+    assert [(p.field, p.kind) for p in found.problems] == [("a.description", "not_text"), ("c", "wrong_type")]
