@@ -10,6 +10,7 @@ import errno
 import json
 import math
 import os
+import re
 import stat
 from typing import Any
 
@@ -25,6 +26,8 @@ MAX_FILE_BYTES = 256 * 1024 * 1024
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 _BOM = b"\xef\xbb\xbf"
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]+|[\]}]+', re.DOTALL)
+"""A text (skipped: brackets in it open nothing), or a run of brackets that open or that close."""
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
@@ -184,22 +187,17 @@ def _check_depth(text: str) -> None:
     """Refuse text nested deeper than `MAX_DEPTH` before a recursive parser sees it."""
     if text.count("[") + text.count("{") <= MAX_DEPTH:
         return
-    depth, quoted, skip = 0, False, False
-    for char in text:
-        if skip:
-            skip = False
-        elif quoted:
-            skip, quoted = char == "\\", char != '"'
-        elif char == '"':
-            quoted = True
-        elif char in "[{":
-            depth += 1
+    depth = 0
+    for mark in _BRACKETS.finditer(text):
+        first = mark[0][0]
+        if first in "[{":
+            depth += len(mark[0])
             if depth > MAX_DEPTH:
                 raise UnreadableError(
                     "too_deep", f"It is nested deeper than {MAX_DEPTH} levels; flatten the payload. It was left out."
                 )
-        elif char in "]}":
-            depth -= 1
+        elif first != '"':
+            depth -= len(mark[0])
 
 
 def _depth(value: Any) -> int:
