@@ -57,7 +57,9 @@ def _row(case: str, metric: str, step: int) -> dict[str, object]:
         "bound": 2.9,
         "status": status,
         "suspect": status == "inconclusive" and step % 2 == 1,
-        "reason": {"skipped": "no replay input", "inconclusive": "the interval holds both 0 and the tolerance"}.get(status),
+        "reason": {"skipped": "no replay input", "inconclusive": "the interval holds both 0 and the tolerance"}.get(
+            status
+        ),
         "runs_needed": 4 if status == "inconclusive" else None,
         "baseline_source": "captured" if step % 11 == 10 else "control",
         "sd": 0.05 * scale,
@@ -91,7 +93,16 @@ def made_checks() -> pd.DataFrame:
     """Three checks, one per state."""
     columns = ["check", "state", "estimate", "low", "high", "bar", "n", "note"]
     rows = [
-        ["no protected win regressed", "unmet", 3.0, None, None, 0.0, 12, "refund-1017 fell by 0.31 on tool_correctness"],
+        [
+            "no protected win regressed",
+            "unmet",
+            3.0,
+            None,
+            None,
+            0.0,
+            12,
+            "refund-1017 fell by 0.31 on tool_correctness",
+        ],
         ["mean drop of all wins", "unknown", 0.04, -0.01, 0.09, 0.05, 11, "the interval holds the bar"],
         ["wins scored", "met", 0.95, None, None, 0.9, 12, None],
     ]

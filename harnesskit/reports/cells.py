@@ -14,7 +14,9 @@ import pandas as pd
 
 from harnesskit.model.text import shorten
 
-Kind = Literal["text", "number", "change", "count", "percent", "interval", "of", "pair", "mark", "flag", "status", "state", "auto"]
+Kind = Literal[
+    "text", "number", "change", "count", "percent", "interval", "of", "pair", "mark", "flag", "status", "state", "auto"
+]
 DASH = "–"
 TEXT_LIMIT = 400
 NUMERIC: tuple[Kind, ...] = ("number", "change", "count", "percent", "interval", "of", "pair")

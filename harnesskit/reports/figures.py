@@ -14,6 +14,7 @@ from harnesskit.plots.axes import PAPER, height_for
 from harnesskit.reports.document import Chart
 
 _RANDOM_ID = re.compile(rb'\bid="([a-z]+[0-9a-f]{10})"')
+_SPARE = re.compile(rb"<!--.*?-->|(?<=\n)[ ]+", re.DOTALL)  # comments repeat the labels, indents cost a tenth
 _NO_DATES = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
@@ -29,7 +30,7 @@ def svg(chart: Chart) -> bytes:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # a glyph that is missing, a layout that does not fit: faults of ours
         FigureCanvasSVG(figure).print_svg(written, metadata=_NO_DATES)  # type: ignore[no-untyped-call]
-    return _numbered(written.getvalue())
+    return _numbered(_SPARE.sub(b"", written.getvalue()))
 
 
 def data_uri(image: bytes) -> str:

@@ -107,15 +107,19 @@ def _table(table: Table) -> dict[str, Any]:
     }
 
 
+# A right-to-left name must not reorder what stands beside it, hence bdi; plain ASCII cannot, and tables are long.
 def _row(row: list[Cell], heads: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
-        {"text": one.text, "class": _class(one, head["right"]), "long": one.kind == "text" and len(one.text) > 28}
+        {
+            "text": one.text if one.text.isascii() else Markup("<bdi>{}</bdi>").format(html_text(one.text)),
+            "class": _class(one, head["right"]),
+        }
         for one, head in zip(row, heads, strict=True)
     ]
 
 
 def _class(one: Cell, right: bool) -> str:
-    names = ["r"] if right else []
+    names = ["r"] if right else ["long"] if one.kind == "text" and len(one.text) > 28 else []
     if one.kind in ("status", "state") and one.tone:
         names.append(f"t-{one.tone}")
     return " ".join(names)
