@@ -104,7 +104,7 @@ def by_margin(work: pd.DataFrame, policy: RegressionPolicy) -> Ruling:
     status[judged] = np.select(verdicts, ["regressed", "improved"], "unchanged")[judged]
     said = [f"fell by the margin of {margin:g} or more", f"rose by the margin of {margin:g} or more"]
     reason[judged] = np.select(verdicts, said, f"changed by less than the margin of {margin:g}")[judged]
-    return _plain(status, reason)
+    return _plain(work, status, reason)
 
 
 def by_floor(work: pd.DataFrame, policy: RegressionPolicy) -> Ruling:
@@ -126,12 +126,14 @@ def by_floor(work: pd.DataFrame, policy: RegressionPolicy) -> Ruling:
     met = share >= floor - SLACK
     status[judged] = np.where(met, "unchanged", "regressed")[judged]
     reason[judged] = np.where(met, f"at or above the floor of {floor:g}", f"below the floor of {floor:g}")[judged]
-    return _plain(status, reason)
+    return _plain(work, status, reason)
 
 
-def _plain(status: Texts, reason: Texts) -> Ruling:
+def _plain(work: pd.DataFrame, status: Texts, reason: Texts) -> Ruling:
+    """Return a ruling without statistics: what has no candidate score needs one trial."""
     empty = np.full(len(status), np.nan)
-    return Ruling(status, np.zeros(len(status), dtype=bool), empty, empty.copy(), reason)
+    lacking = (status == "inconclusive") & (work["n_candidate"] == 0).to_numpy()
+    return Ruling(status, np.zeros(len(status), dtype=bool), empty, np.where(lacking, 1.0, np.nan), reason)
 
 
 def _unjudged(work: pd.DataFrame, *, needs_baseline: bool = True) -> tuple[Texts, Texts]:

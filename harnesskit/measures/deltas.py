@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -119,5 +119,12 @@ def case_statuses(deltas: pd.DataFrame) -> pd.DataFrame:
 
 
 def _filled(deltas: pd.DataFrame) -> pd.DataFrame:
-    assumed = {"kind": "win", "suspect": False, "reason": None, "runs_needed": pd.NA, "z": np.nan, "policy": "default"}
+    assumed: dict[str, Any] = {
+        "kind": "win",
+        "suspect": False,
+        "reason": None,
+        "runs_needed": pd.NA,
+        "z": np.nan,
+        "policy": "default",
+    }
     return deltas.assign(**{name: value for name, value in assumed.items() if name not in deltas})

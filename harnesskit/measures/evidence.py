@@ -141,7 +141,7 @@ def _clip(good: Floats, cell: Ints, arm: Ints, n_cells: int) -> Floats:
 
 
 def _numbered(*columns: NDArray[Any]) -> Ints:
-    """Number the distinct rows of columns that are sorted so that equal rows stand together."""
+    """Return a number per distinct row, of columns sorted so that equal rows stand together."""
     if not len(columns[0]):
         return np.empty(0, dtype=np.int64)
     new = np.any([np.diff(column) != 0 for column in columns], axis=0)

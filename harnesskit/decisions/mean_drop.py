@@ -1,0 +1,74 @@
+"""The mean drop of the protected wins when no comparison is handed in: the same numbers as `compare_runs`.
+
+Decisions know no measures, so the t interval of a mean is spelled out here; a test holds both to the same numbers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_LEAST_SD = 0.02  # of equal changes: they are no proof of no noise
+
+
+class _Mean(NamedTuple):
+    mean: float
+    bound: float
+    p: float
+
+
+def mean_drops(deltas: pd.DataFrame, kind: str = "win") -> pd.DataFrame:
+    """Return one row per metric of a kind: ``n_paired, drop, drop_bound, drop_p, drop_all, drop_all_p, ...``.
+
+    The columns are those of the contract ``comparison``. `deltas` is complete: it has ``drop`` on the common scale.
+    """
+    rows = deltas[(deltas["kind"] == kind) & deltas["drop"].notna()]
+    by_case = rows.groupby("case_id", sort=True).agg(drop=("drop", "mean"), cluster=("cluster", "first"))
+    over_all = _mean(by_case)
+    found = []
+    for metric, group in rows.groupby("metric", sort=True):
+        drop = _mean(group.sort_values("case_id"))
+        sources = sorted(set(group["baseline_source"].dropna()))
+        found.append(
+            {
+                "kind": kind, "metric": metric, "n_paired": len(group), "drop": drop.mean, "drop_bound": drop.bound,
+                "drop_p": drop.p, "drop_all": over_all.mean, "drop_all_p": over_all.p,
+                "tolerance": float((group["tolerance"] / group["unit"]).iloc[0]),
+                "baseline_source": sources[0] if len(sources) == 1 else "mixed",
+            }
+        )  # fmt: skip
+    columns = [
+        *("kind", "metric", "n_paired", "drop", "drop_bound", "drop_p"),
+        *("drop_all", "drop_all_p", "tolerance", "baseline_source"),
+    ]
+    return pd.DataFrame(found, columns=columns)
+
+
+def _mean(rows: pd.DataFrame) -> _Mean:
+    """Return the mean, its one-sided 95 % upper bound, and the one-sided p-value of a drop; NaN for fewer than two."""
+    drop = rows["drop"].to_numpy(dtype=float)
+    n = len(drop)
+    if n < 2:
+        return _Mean(float(drop.mean()) if n else float("nan"), float("nan"), float("nan"))
+    mean, group = float(drop.mean()), _groups(rows["cluster"])
+    groups = int(group.max()) + 1
+    if groups < 2:
+        return _Mean(mean, float("nan"), float("nan"))
+    se = float(np.sqrt((np.bincount(group, drop - mean) ** 2).sum() * groups / (groups - 1))) / n
+    if np.ptp(drop) < 1e-12:
+        se = _LEAST_SD / groups**0.5
+    df = groups - 1
+    return _Mean(mean, mean + float(stats.t.isf(0.05, df)) * se, float(stats.t.sf(mean / se, df)))
+
+
+def _groups(cluster: pd.Series[Any]) -> NDArray[np.int64]:
+    codes = pd.factorize(cluster)[0].astype(np.int64)
+    alone = codes < 0
+    codes[alone] = codes.max(initial=-1) + 1 + np.arange(int(alone.sum()))
+    return codes

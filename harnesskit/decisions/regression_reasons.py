@@ -1,0 +1,136 @@
+"""The reasons of a regression verdict, in plain sentences, the deciding ones first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from harnesskit.decisions.regression_checks import GLOBAL
+from harnesskit.decisions.wording import and_more, change_sentence, counted, name, reasons_counted, shown
+
+if TYPE_CHECKING:
+    from harnesskit.model.policy import RegressionPolicy
+
+NAMED = 5
+"""Cases named one by one; the others are counted."""
+CAPTURED = (
+    "their baseline is the score they were captured with, which is biased by selection: wins were kept because they "
+    "scored well, so part of any fall is to be expected"
+)
+
+
+def regressed_reasons(rows: pd.DataFrame, policy: RegressionPolicy) -> list[str]:
+    """Return a sentence for each case and metric that got worse, the clearest first, at most five and a count."""
+    worse = rows[rows["status"] == "regressed"]
+    return and_more(_named(worse, policy), len(worse), "change")
+
+
+def _named(rows: pd.DataFrame, policy: RegressionPolicy) -> list[str]:
+    worst = rows.sort_values(["z", "drop", "case_id", "metric"], ascending=[False, False, True, True]).head(NAMED)
+    records = worst.astype(object).where(worst.notna(), None).to_dict("records")
+    return [change_sentence({str(k): v for k, v in row.items()}, floor=policy.floor_score) for row in records]
+
+
+def verdict_reason(
+    verdict: str, deciding: str, checks: pd.DataFrame, rows: pd.DataFrame, policy: RegressionPolicy
+) -> list[str]:
+    """Return what else decided: the checks not met, or why the run passes."""
+    if verdict == "pass":
+        return [_passed(checks, policy)]
+    if not len(rows):
+        return ["There is no protected win to compare, so nothing can be said."]
+    if verdict == "fail":
+        found = checks[(checks["check"] == GLOBAL) & (checks["state"] == "unmet")]
+        return [f"{_start(note)}." for note in found["note"]]
+    open_checks = checks[(checks["state"] == "unknown") & (checks["check"] != GLOBAL)]
+    if not len(open_checks):
+        return ["No metric allows a verdict, so nothing can be said."]
+    return [f"Open: {check} ({note})." for check, note in zip(open_checks["check"], open_checks["note"], strict=True)]
+
+
+def _passed(checks: pd.DataFrame, policy: RegressionPolicy) -> str:
+    first, n = checks.iloc[0], int(checks["n"].iloc[0])
+    if policy.margin is not None:
+        return f"None of the {counted(n, 'case')} compared fell by {policy.margin:g} or more."
+    if policy.floor_score is not None:
+        return f"All of the {counted(int(first['n']), 'win')} scored stand at {policy.floor_score:g} or above."
+    means = checks[checks["high"].notna()]
+    worst = means.assign(room=means["bar"] - means["high"]).sort_values(["room", "check"]).iloc[0]
+    high, bar = shown(float(worst["high"]), float(worst["bar"]))
+    return (
+        f"None of the {counted(n, 'win')} compared got worse beyond noise, and the mean drop stays below the tolerance "
+        f"in every metric (closest: {name(worst['check'])}, at most {high} with 95 % confidence, tolerance {bar})."
+    )
+
+
+def open_points(rows: pd.DataFrame, judged: pd.DataFrame, checks: pd.DataFrame, policy: RegressionPolicy) -> list[str]:
+    """Return what a reader has to know besides the verdict: suspects, bias, what was left out, what failures did."""
+    return [
+        *_suspects(judged, policy),
+        *_captured(judged, policy),
+        *_left_out(judged),
+        *_no_verdict(rows),
+        *_more_runs(judged),
+        *(_failures(rows) if policy.margin is None else []),
+    ]
+
+
+def _suspects(rows: pd.DataFrame, policy: RegressionPolicy) -> list[str]:
+    suspect = rows[rows["suspect"].astype(bool)]
+    sentences = [f"Suspect: {s}, not enough to call among all wins" for s in _named(suspect, policy)]
+    return and_more(sentences, len(suspect), "suspect")
+
+
+def _captured(rows: pd.DataFrame, policy: RegressionPolicy) -> list[str]:
+    captured = rows.loc[(rows["baseline_source"] == "captured") & (rows["kind"] == "win") & rows["delta"].notna()]
+    n = captured["case_id"].nunique()
+    return [f"For {counted(n, 'win')}, {CAPTURED}."] if n and policy.floor_score is None else []
+
+
+def _left_out(rows: pd.DataFrame) -> list[str]:
+    found = []
+    noun = "case" if (rows["kind"] != "win").any() else "win"
+    by_case = rows.groupby("case_id")
+    skipped = (
+        by_case["status"].transform(lambda s: (s == "skipped").all()).astype(bool) if len(rows) else rows["suspect"]
+    )
+    gone = rows[skipped].drop_duplicates("case_id")
+    if len(gone):
+        found.append(f"{counted(len(gone), noun)} skipped: {reasons_counted(gone['reason'])}.")
+    lacking = rows[(rows["status"] == "inconclusive") & ~rows["compared"]].drop_duplicates(["case_id", "reason"])
+    if len(lacking):
+        found.append(f"Not compared: {reasons_counted(lacking['reason'])}.")
+    return found
+
+
+def _no_verdict(rows: pd.DataFrame) -> list[str]:
+    blind = rows[~rows["judged"] & rows["delta"].notna()].drop_duplicates("metric").sort_values("metric")
+    pairs = zip(blind["metric"].head(NAMED), blind["reason"].head(NAMED), strict=True)
+    return and_more([f"No verdict on {name(metric)}: {reason}" for metric, reason in pairs], len(blind), "metric")
+
+
+def _more_runs(rows: pd.DataFrame) -> list[str]:
+    open_rows = rows[(rows["status"] == "inconclusive") & rows["judged"]]
+    needed = open_rows.groupby("case_id")["runs_needed"].max().dropna()
+    if not len(open_rows):
+        return []
+    cases = open_rows["case_id"].nunique()
+    text = f"{counted(cases, 'case')} inconclusive in some metric"
+    if not len(needed):
+        return [f"{text}."]
+    return [f"{text}; about {counted(int(needed.sum()), 'more trial')} would settle {len(needed)} of them."]
+
+
+def _failures(rows: pd.DataFrame) -> list[str]:
+    failures = rows[rows["kind"] != "win"]
+    if not len(failures):
+        return []
+    counts = failures.groupby("status")["case_id"].nunique()
+    text = ", ".join(f"{int(counts[s])} {s}" for s in ("improved", "unchanged", "regressed", "inconclusive", "skipped")
+                     if s in counts.index)  # fmt: skip
+    return [f"Failures are shown and never decide: {text} (cases with such a metric)."]
+
+
+def _start(text: str) -> str:
+    return text[:1].upper() + text[1:]

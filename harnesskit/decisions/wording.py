@@ -1,0 +1,106 @@
+"""Numbers and names in sentences: the digits shown never contradict the verdict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from harnesskit.model.text import shorten, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NAME_LIMIT = 60
+
+
+def shown(*values: float) -> list[str]:
+    """Return numbers as text with at least two digits, and as many as it takes to tell different ones apart.
+
+    Examples
+    --------
+    >>> shown(0.7966, 0.8), shown(0.91, 0.62)
+    (['0.797', '0.800'], ['0.91', '0.62'])
+    """
+    different = len({round(v, 9) for v in values})
+    texts: list[str] = []
+    for digits in range(2, 10):
+        texts = [f"{value:.{digits}f}" for value in values]
+        if len(set(texts)) >= different:
+            break
+    return texts
+
+
+def name(value: object) -> str:
+    """Return a name from data as one visible line of bounded length.
+
+    Examples
+    --------
+    >>> name("refund-1017")
+    'refund-1017'
+    """
+    return shorten(visible(str(value)), NAME_LIMIT)
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "win"), counted(3, "win")
+    ('1 win', '3 wins')
+    """
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def change_sentence(row: dict[str, Any], *, floor: float | None = None) -> str:
+    """Return what happened to a case in a metric, as a sentence without its full stop.
+
+    Examples
+    --------
+    >>> change_sentence({"case_id": "c-12", "metric": "q", "baseline": 0.91, "candidate": 0.62, "n_candidate": 3})
+    'c-12 fell from 0.91 to 0.62 in q (3 trials)'
+    """
+    case, metric, after = name(row["case_id"]), name(row["metric"]), float(row["candidate"])
+    if floor is not None:
+        score, bar = shown(after, floor)
+        return f"{case} scored {score} in {metric}, {_below(row)} the floor of {bar}"
+    before = float(row["baseline"])
+    texts = shown(before, after)
+    verb = "fell" if after < before else "rose"
+    lower = "; lower is better" if row.get("higher_is_better") is False else ""
+    return (
+        f"{case} {verb} from {texts[0]} to {texts[1]} in {metric} ({counted(int(row['n_candidate']), 'trial')}{lower})"
+    )
+
+
+def _below(row: dict[str, Any]) -> str:
+    return "on the 0-to-1 scale below" if row.get("higher_is_better") is False else "below"
+
+
+def and_more(sentences: Sequence[str], total: int, noun: str) -> list[str]:
+    """Return sentences with a full stop, and one that says how many are left out.
+
+    Examples
+    --------
+    >>> and_more(["a fell"], 3, "change")
+    ['a fell.', 'And 2 more changes of this kind.']
+    """
+    left = total - len(sentences)
+    return [f"{s}." for s in sentences] + ([f"And {counted(left, f'more {noun}')} of this kind."] if left > 0 else [])
+
+
+def reasons_counted(reasons: pd.Series[Any]) -> str:
+    """Return reasons with how often each occurs, the most frequent first; at most five.
+
+    Examples
+    --------
+    >>> reasons_counted(pd.Series(["timeout", "timeout", None]))
+    'timeout (2), no reason given (1)'
+    """
+    counts = reasons.fillna("no reason given").astype(str).value_counts().reset_index()
+    counts.columns = ["reason", "n"]
+    counts = counts.sort_values(["n", "reason"], ascending=[False, True])
+    texts = [f"{name(reason)} ({n})" for reason, n in counts.head(5).itertuples(index=False)]
+    more = len(counts) - 5
+    return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
