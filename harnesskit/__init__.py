@@ -22,6 +22,7 @@ _HOME: dict[str, str] = {
     "Report": "harnesskit.reports.model",
     "case_deltas": "harnesskit.measures.deltas",
     "compare_runs": "harnesskit.measures.comparison",
+    "case_statuses": "harnesskit.measures.deltas",
     "evidence_ledger": "harnesskit.measures.ledger",
     "decide_regression": "harnesskit.decisions.regression",
     "plot_case_deltas": "harnesskit.plots.regression",
@@ -49,8 +50,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'harnesskit' has no attribute {name!r}{nearest(name, list(_HOME))}")
     module, _, attribute = home.partition(":")
     value = getattr(importlib.import_module(module), attribute or name)
-    if "pandas" in sys.modules:
-        importlib.import_module("harnesskit.accessor")
+    importlib.import_module("harnesskit.accessor")  # whatever was asked for, frame.hk is there from now on
     globals()[name] = value
     return value
 
@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from harnesskit.harness import open_workspace
     from harnesskit.measures.comparison import compare_runs as compare_runs
     from harnesskit.measures.deltas import case_deltas as case_deltas
+    from harnesskit.measures.deltas import case_statuses as case_statuses
     from harnesskit.measures.ledger import evidence_ledger as evidence_ledger
     from harnesskit.model.decision import Decision as Decision
     from harnesskit.model.errors import FrameError as FrameError

@@ -9,8 +9,9 @@ from typing import Any
 import pandas as pd
 
 from harnesskit.measures.comparison import compare_runs
-from harnesskit.measures.deltas import case_deltas
-from harnesskit.model.metrics import Metric, Metrics
+from harnesskit.measures.deltas import case_deltas, case_statuses
+from harnesskit.measures.ledger import evidence_ledger
+from harnesskit.model.metrics import Metric
 from harnesskit.model.policy import RegressionPolicy
 
 
@@ -39,7 +40,7 @@ class HkAccessor:
         candidate: pd.DataFrame,
         *,
         policy: str | RegressionPolicy = "default",
-        metrics: Metrics | Iterable[Metric] = (),
+        metrics: Iterable[Metric] | None = None,
     ) -> pd.DataFrame:
         """See `harnesskit.case_deltas`."""
         return case_deltas(self._frame, candidate, policy=policy, metrics=metrics)
@@ -47,3 +48,11 @@ class HkAccessor:
     def compare_runs(self) -> pd.DataFrame:
         """See `harnesskit.compare_runs`."""
         return compare_runs(self._frame)
+
+    def case_statuses(self) -> pd.DataFrame:
+        """See `harnesskit.case_statuses`."""
+        return case_statuses(self._frame)
+
+    def evidence_ledger(self, candidate: pd.DataFrame, *, metrics: Iterable[Metric] | None = None) -> pd.DataFrame:
+        """See `harnesskit.evidence_ledger`."""
+        return evidence_ledger(self._frame, candidate, metrics=metrics)

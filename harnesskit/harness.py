@@ -186,7 +186,7 @@ class Harness:
         run_id = choose_run(runs, run)
         baseline_id = choose_baseline(runs, run_id, baseline)
         if baseline_id != CAPTURED:
-            before = self.scores(run=baseline_id)
+            before = self.sql(database.script("queries/run_scores.sql"), run=baseline_id)
         elif run_id.startswith("journal:"):
             before = self.sql(database.script("queries/journaled_baselines.sql"), run=run_id)
         else:
@@ -196,8 +196,7 @@ class Harness:
             run_id=run_id,
             baseline_id=baseline_id,
             baseline=before,
-            candidate=self.scores(run=run_id),
-            samples=self.sql(database.script("queries/run_samples.sql"), run=run_id),
+            candidate=self.sql(database.script("queries/run_scores.sql"), run=run_id),
             runs=compared[compared["run_id"].isin([run_id, baseline_id])],
             problems=self.problems(),
             metrics=self.metrics,

@@ -10,8 +10,8 @@ import pandas as pd
 
 from harnesskit.decisions.regression import decide_regression
 from harnesskit.measures.comparison import compare_runs
+from harnesskit.measures.deltas import case_deltas
 from harnesskit.measures.ledger import evidence_ledger
-from harnesskit.measures.regression import case_deltas
 from harnesskit.model.decision import Decision
 from harnesskit.model.errors import WorkspaceError, listed, nearest
 from harnesskit.model.metrics import Metrics
@@ -110,10 +110,10 @@ def choose_baseline(runs: pd.DataFrame, run: str, baseline: str | None) -> str:
         return baseline
     if run.startswith("journal:"):
         return CAPTURED
-    at = runs.loc[runs["run_id"] == run, "at"].iloc[0]
+    at = runs.loc[runs["run_id"] == run, "ended"].iloc[0]
     earlier = runs[(runs["role"] == "control") & (runs["run_id"] != run) & (runs["n_scored"] > 0)]
     if not pd.isna(at):
-        earlier = earlier[earlier["at"].isna() | (earlier["at"] <= at)]
+        earlier = earlier[earlier["ended"].isna() | (earlier["ended"] <= at)]
     return str(earlier["run_id"].iloc[0]) if len(earlier) else CAPTURED
 
 
@@ -123,7 +123,6 @@ def judge_run(
     baseline_id: str,
     baseline: pd.DataFrame,
     candidate: pd.DataFrame,
-    samples: pd.DataFrame,
     runs: pd.DataFrame,
     problems: pd.DataFrame,
     metrics: Metrics,
@@ -135,5 +134,5 @@ def judge_run(
     deltas = case_deltas(baseline, candidate, policy=rules, metrics=metrics)
     comparison = compare_runs(deltas)
     decision = decide_regression(deltas, comparison, policy=rules, subject=run_id)
-    ledger = evidence_ledger(samples)
+    ledger = evidence_ledger(baseline, candidate, metrics=metrics)
     return RegressionResult(run_id, baseline_id, deltas, comparison, ledger, runs, problems, decision, root)

@@ -1,0 +1,14 @@
+-- One row per counting sample, metric and grader of a run; a sample without any score has one row without a metric.
+-- $run: the run.
+SELECT sample_id, run_id, role, arm, case_id, kind, session_id, cluster, trial, pair, round, metric, grader,
+    grader_version, value, status, reason, occurred_at, candidate_surfaced
+FROM case_scores WHERE run_id = $run
+UNION ALL
+SELECT s.sample_id, s.run_id, r.role, s.arm, s.case_id, coalesce(c.kind, s.attributes ->> '$.kind'), s.session_id,
+    s.cluster, s.trial, s.pair, s.round, NULL, NULL, NULL, NULL,
+    CASE WHEN s.status = 'skipped' THEN 'skipped' ELSE 'unscored' END, coalesce(s.reason, s.status), s.occurred_at,
+    s.candidate_surfaced
+FROM samples AS s LEFT JOIN runs AS r USING (run_id) LEFT JOIN cases AS c USING (case_id)
+WHERE s.run_id = $run AND s.counts
+    AND s.sample_id NOT IN (SELECT sample_id FROM raw.all_scores WHERE run_id = $run)
+ORDER BY case_id, sample_id, metric, grader;
