@@ -56,7 +56,7 @@ def _mean(rows: pd.DataFrame) -> _Mean:
     n = len(drop)
     if n < 2:
         return _Mean(float(drop.mean()) if n else float("nan"), float("nan"), float("nan"))
-    mean, group = float(drop.mean()), _groups(rows["cluster"])
+    mean, group = float(drop.mean()) + 0.0, _groups(rows["cluster"])
     groups = int(group.max()) + 1
     if groups < 2:
         return _Mean(mean, float("nan"), float("nan"))

@@ -152,8 +152,5 @@ def _tally(rows: pd.DataFrame) -> str:
 
 def _evidence(rows: pd.DataFrame) -> dict[str, list[Any]]:
     """Return the columns the verdict rests on, missing values as None."""
-    found = {}
-    for column in _EVIDENCE:
-        values = rows[column].astype(object)
-        found[column] = [v.item() if hasattr(v, "item") else v for v in values.where(values.notna(), None)]
-    return found
+    known = rows[list(_EVIDENCE)].astype(object)
+    return {str(column): values.where(values.notna(), None).tolist() for column, values in known.items()}

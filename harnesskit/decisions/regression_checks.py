@@ -49,7 +49,7 @@ def trial_checks(wins: pd.DataFrame, means: pd.DataFrame, policy: RegressionPoli
 def floor_checks(wins: pd.DataFrame, policy: RegressionPolicy) -> pd.DataFrame:
     """Return the checks of a run that is held against a floor."""
     scored = wins["candidate"].notna() & wins["status"].isin(["regressed", "unchanged"])
-    return _frame([_protected(wins, "win"), _coverage(wins, scored, policy)])
+    return _frame([_protected(wins, "win", "fell below the floor"), _coverage(wins, scored, policy)])
 
 
 def margin_checks(deltas: pd.DataFrame) -> pd.DataFrame:
@@ -57,11 +57,11 @@ def margin_checks(deltas: pd.DataFrame) -> pd.DataFrame:
     return _frame([_protected(deltas, "case") | {"check": CASES}])
 
 
-def _protected(rows: pd.DataFrame, noun: str) -> dict[str, Any]:
+def _protected(rows: pd.DataFrame, noun: str, worse_is: str = "got worse") -> dict[str, Any]:
     worse = rows.loc[rows["status"] == "regressed", "case_id"].nunique()
     decided = rows.loc[rows["judged"] & rows["compared"], "case_id"].nunique()
     state = "unmet" if worse else "met" if decided else "unknown"
-    note = f"{worse} of {counted(decided, noun)} compared got worse" if decided else f"no {noun} could be compared"
+    note = f"{worse} of {counted(decided, noun)} compared {worse_is}" if decided else f"no {noun} could be compared"
     return {"check": PROTECTED, "state": state, "estimate": float(worse), "bar": 0.0, "n": decided, "note": note}
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 NAMED = 5
 """Cases named one by one; the others are counted."""
 CAPTURED = (
-    "their baseline is the score they were captured with, which is biased by selection: wins were kept because they "
-    "scored well, so part of any fall is to be expected"
+    "is a captured score, which is biased by selection: wins were kept because they scored well, so part of any fall "
+    "is to be expected"
 )
 
 
@@ -52,7 +52,7 @@ def verdict_reason(
 def _passed(checks: pd.DataFrame, policy: RegressionPolicy) -> str:
     first, n = checks.iloc[0], int(checks["n"].iloc[0])
     if policy.margin is not None:
-        return f"None of the {counted(n, 'case')} compared fell by {policy.margin:g} or more."
+        return f"None of the {counted(n, 'case')} compared got worse by {policy.margin:g} or more."
     if policy.floor_score is not None:
         return f"All of the {counted(int(first['n']), 'win')} scored stand at {policy.floor_score:g} or above."
     means = checks[checks["high"].notna()]
@@ -85,17 +85,14 @@ def _suspects(rows: pd.DataFrame, policy: RegressionPolicy) -> list[str]:
 def _captured(rows: pd.DataFrame, policy: RegressionPolicy) -> list[str]:
     captured = rows.loc[(rows["baseline_source"] == "captured") & (rows["kind"] == "win") & rows["delta"].notna()]
     n = captured["case_id"].nunique()
-    return [f"For {counted(n, 'win')}, {CAPTURED}."] if n and policy.floor_score is None else []
+    return [f"The baseline of {counted(n, 'win')} {CAPTURED}."] if n and policy.floor_score is None else []
 
 
 def _left_out(rows: pd.DataFrame) -> list[str]:
     found = []
     noun = "case" if (rows["kind"] != "win").any() else "win"
-    by_case = rows.groupby("case_id")
-    skipped = (
-        by_case["status"].transform(lambda s: (s == "skipped").all()).astype(bool) if len(rows) else rows["suspect"]
-    )
-    gone = rows[skipped].drop_duplicates("case_id")
+    tried = set(rows.loc[rows["status"] != "skipped", "case_id"])
+    gone = rows[~rows["case_id"].isin(tried)].drop_duplicates("case_id")
     if len(gone):
         found.append(f"{counted(len(gone), noun)} skipped: {reasons_counted(gone['reason'])}.")
     lacking = rows[(rows["status"] == "inconclusive") & ~rows["compared"]].drop_duplicates(["case_id", "reason"])

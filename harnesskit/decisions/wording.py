@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAME_LIMIT = 60
+REASON_LIMIT = 160
 
 
 def shown(*values: float) -> list[str]:
@@ -101,6 +102,6 @@ def reasons_counted(reasons: pd.Series[Any]) -> str:
     counts = reasons.fillna("no reason given").astype(str).value_counts().reset_index()
     counts.columns = ["reason", "n"]
     counts = counts.sort_values(["n", "reason"], ascending=[False, True])
-    texts = [f"{name(reason)} ({n})" for reason, n in counts.head(5).itertuples(index=False)]
+    texts = [f"{shorten(visible(reason), REASON_LIMIT)} ({n})" for reason, n in counts.head(5).itertuples(index=False)]
     more = len(counts) - 5
     return ", ".join(texts) + (f" and {more} more" if more > 0 else "")

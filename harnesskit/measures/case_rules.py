@@ -34,8 +34,8 @@ CAPTURED_FAILURE = (
 )
 TOO_FEW = "too few trials to tell a change from noise"
 SUSPECT = "enough to call this case worse on its own, but not among all cases tested together"
-WORSE = "a drop this large is very unlikely to be noise, all cases tested together"
-BETTER = "a rise this large is very unlikely to be noise, all cases tested together"
+WORSE = "a change for the worse this large is very unlikely to be noise, all cases tested together"
+BETTER = "a change for the better this large is very unlikely to be noise, all cases tested together"
 
 
 class Ruling(NamedTuple):
@@ -102,7 +102,7 @@ def by_margin(work: pd.DataFrame, policy: RegressionPolicy) -> Ruling:
     with np.errstate(invalid="ignore"):
         verdicts = [drop >= margin - SLACK, -drop >= margin - SLACK]
     status[judged] = np.select(verdicts, ["regressed", "improved"], "unchanged")[judged]
-    said = [f"fell by the margin of {margin:g} or more", f"rose by the margin of {margin:g} or more"]
+    said = [f"got worse by the margin of {margin:g} or more", f"got better by the margin of {margin:g} or more"]
     reason[judged] = np.select(verdicts, said, f"changed by less than the margin of {margin:g}")[judged]
     return _plain(work, status, reason)
 
@@ -187,7 +187,9 @@ def _no_drop(work: pd.DataFrame, confidence: float) -> Flags:
 
 
 def _ruled_out(work: pd.DataFrame) -> Texts:
-    texts = {tol: f"a drop of {tol:g} or more is ruled out" for tol in work["tolerance"].dropna().unique()}
+    texts = {
+        tol: f"a change for the worse of {tol:g} or more is ruled out" for tol in work["tolerance"].dropna().unique()
+    }
     return work["tolerance"].map(texts).to_numpy(dtype=object)
 
 

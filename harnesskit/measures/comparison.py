@@ -106,7 +106,7 @@ def _summary(group: pd.DataFrame) -> dict[str, Any]:
         **_case_counts(group),
         "baseline": before, "candidate": after, "delta": change.mean, "low": change.low, "high": change.high,
         "interval_kind": change.kind or None, "drop_bound": mean_upper(drop) if drop.kind else np.nan,
-        "drop": drop.mean, "drop_p": _p_drop(drop), "percent": percent_change(before, change.mean),
+        "drop": drop.mean + 0.0, "drop_p": _p_drop(drop), "percent": percent_change(before, change.mean),
         "higher_is_better": None if pd.isna(direction) else bool(direction),
         "tolerance": float(group["tolerance"].iloc[0]) / unit if not np.isnan(unit) else np.nan,
         "baseline_source": _source(paired), "warning": _warning(group, paired, unit),
@@ -130,7 +130,7 @@ def _overall(kind: pd.DataFrame) -> dict[str, float]:
     judged = kind[kind["drop"].notna()]
     by_case = judged.groupby("case_id", sort=True).agg(drop=("drop", "mean"), cluster=("cluster", "first"))
     interval = _mean(by_case["drop"], by_case["cluster"], 1.0)
-    return {"drop_all": interval.mean, "drop_all_p": _p_drop(interval)}
+    return {"drop_all": interval.mean + 0.0, "drop_all_p": _p_drop(interval)}
 
 
 def _mean(values: pd.Series[Any], cluster: pd.Series[Any], unit: float) -> MeanInterval:

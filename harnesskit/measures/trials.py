@@ -118,25 +118,29 @@ def _states(rows: pd.DataFrame, trials: pd.DataFrame, metrics: Metrics) -> tuple
     status = _text(rows["status"]).fillna("").to_numpy() if "status" in rows else np.full(len(rows), "", dtype=object)
     ok = np.isin(status.astype(str), _SCORED_STATUSES)
     finite, missing = np.isfinite(value), np.isnan(value)
-    outside = _outside(trials, metrics) & finite
+    outside, scale = _outside(trials, metrics)
+    outside &= finite
     state = np.where(ok & finite & ~outside, SCORED, UNSCORED).astype(object)
     state[np.isin(status.astype(str), _SKIPPED_STATUSES)] = SKIPPED
     said = _text(rows["reason"]).to_numpy() if "reason" in rows else np.full(len(rows), None, dtype=object)
     named = np.where(ok, np.where(missing, "no score", "not a finite number"), status.astype(object))
     reason = np.where(pd.isna(said) | (said == ""), named, said)
-    reason = np.where(outside & ok, "outside the range declared for the metric", reason)
+    reason = np.where(outside & ok, scale, reason)
     reason[state == SCORED] = None
     return state, reason
 
 
-def _outside(trials: pd.DataFrame, metrics: Metrics) -> NDArray[np.bool_]:
+def _outside(trials: pd.DataFrame, metrics: Metrics) -> tuple[NDArray[np.bool_], NDArray[np.object_]]:
+    """Return which values lie outside the range declared for their metric, and that range in words."""
     codes, names = pd.factorize(trials["metric"])
-    declared = [metrics[str(name)] for name in names]
-    low = np.array([*(m.low if m.declared and m.low is not None else -np.inf for m in declared), -np.inf])
-    high = np.array([*(m.high if m.declared and m.high is not None else np.inf for m in declared), np.inf])
-    slack = np.array([*(1e-9 * (m.span or 1.0) for m in declared), 0.0])
+    known = [metrics[str(label)] for label in names]
+    low = np.array([*(m.low if m.declared and m.low is not None else -np.inf for m in known), -np.inf])
+    high = np.array([*(m.high if m.declared and m.high is not None else np.inf for m in known), np.inf])
+    slack = np.array([*(1e-9 * (m.span or 1.0) for m in known), 0.0])
+    words = [f"outside the scale declared for the metric, {a:g} to {b:g}" for a, b in zip(low, high, strict=True)]
     value = trials["value"].to_numpy()
-    return np.asarray((value < low[codes] - slack[codes]) | (value > high[codes] + slack[codes]), dtype=bool)
+    outside = (value < low[codes] - slack[codes]) | (value > high[codes] + slack[codes])
+    return np.asarray(outside, dtype=bool), np.array(words, dtype=object)[codes]
 
 
 def _without_doubles(rows: pd.DataFrame, by: str) -> pd.DataFrame:
