@@ -30,6 +30,7 @@ _HOME: dict[str, str] = {
     "regression_report": "harnesskit.reports.regression",
     "from_json": "harnesskit.accessor",
     "build_demo": "harnesskit.demo",
+    "demo_root": "harnesskit.demo",
     "HarnesskitError": "harnesskit.model.errors",
     "FrameError": "harnesskit.model.errors",
     "WorkspaceError": "harnesskit.model.errors",
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from harnesskit.accessor import from_json as from_json
     from harnesskit.decisions.regression import decide_regression as decide_regression
     from harnesskit.demo import build_demo as build_demo
+    from harnesskit.demo import demo_root as demo_root
     from harnesskit.harness import Harness as Harness
     from harnesskit.harness import open_workspace
     from harnesskit.measures.comparison import compare_runs as compare_runs

@@ -30,6 +30,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except HarnesskitError as error:
         print(f"harnesskit {arguments.command}: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # the reader of our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except OSError as error:
         print(f"harnesskit {arguments.command}: {error}", file=sys.stderr)
         return 2

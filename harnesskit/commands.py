@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import tempfile
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from harnesskit.advice import advise
+from harnesskit.demo import demo_root
 from harnesskit.harness import Harness, open_workspace
 from harnesskit.reports.cells import as_text
 from harnesskit.reports.text import terminal_text
@@ -19,13 +19,7 @@ from harnesskit.reports.text import terminal_text
 
 def run_demo(arguments: Namespace) -> int:
     """Judge the planted change in the demo workspace and write the report."""
-    if arguments.root is not None:
-        return _write_report(open_workspace(arguments.root), arguments, run="candidate", policy="default")
-    from harnesskit.demo import build_demo
-
-    with tempfile.TemporaryDirectory(prefix="harnesskit-demo-") as folder:
-        build_demo(Path(folder))
-        return _write_report(open_workspace(folder), arguments, run="candidate", policy="default")
+    return _write_report(open_workspace(arguments.root or demo_root()), arguments, run="candidate", policy="default")
 
 
 def run_load(arguments: Namespace) -> int:
@@ -140,7 +134,7 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _json(value: Any) -> None:
-    print(json.dumps(value, indent=2, sort_keys=True, allow_nan=False, default=str))
+    print(json.dumps(value, indent=2, sort_keys=True, allow_nan=False, default=str), flush=True)
 
 
 def _say(text: str) -> None:
@@ -154,6 +148,7 @@ def _table(frame: pd.DataFrame) -> None:
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)] if cells else [len(h) for h in heads]
     for line in [heads, *cells]:
         print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+    sys.stdout.flush()
 
 
 def _short(text: str, limit: int = 60) -> str:

@@ -5,8 +5,12 @@ What is true of it is known, because it was planted: see the constants in `harne
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
 from pathlib import Path
 
+from harnesskit import __version__
 from harnesskit.demo_world.cases import make_cases, write_cases
 from harnesskit.demo_world.draws import METRICS, THRESHOLD, TIER_1, texts
 from harnesskit.demo_world.journal import write_journal
@@ -55,6 +59,26 @@ def build_demo(root: str | Path, *, seed: int = SEED) -> Path:
     write_labels(path, seed, words, write_traffic(path, seed, words))
     write_atomic(path / METRICS_FILE, _declarations().encode("utf-8"))
     return path
+
+
+def demo_root() -> Path:
+    """Return the folder of the demo workspace: ``data/demo`` of a checkout, else one built in the temporary folder.
+
+    The built one is kept for the next call; it is written whole before it gets its name.
+    """
+    beside = Path(__file__).resolve().parents[1] / "data" / "demo"
+    if beside.is_dir():
+        return beside
+    kept = Path(tempfile.gettempdir()) / f"harnesskit-demo-{__version__}"
+    if not kept.is_dir():
+        with tempfile.TemporaryDirectory(prefix="harnesskit-demo-") as folder:
+            built = build_demo(Path(folder) / "demo")
+            try:
+                shutil.copytree(built, partial := kept.with_name(f"{kept.name}.{os.getpid()}"))
+                partial.rename(kept)
+            except OSError:  # another process was first
+                shutil.rmtree(partial, ignore_errors=True)
+    return kept
 
 
 def _declarations() -> str:

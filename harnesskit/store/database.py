@@ -126,18 +126,16 @@ def query(connection: duckdb.DuckDBPyConnection, text: str, parameters: dict[str
     """
     values = dict(parameters or {})
     frames = {name: values.pop(name) for name in list(values) if isinstance(values[name], pd.DataFrame)}
-    cursor = connection.cursor()
-    try:
+    try:  # on the connection itself: a cursor would not see its variables
         for name, frame in frames.items():
-            cursor.register(name, frame)
-        relation = cursor.sql(text, params=values or None)
+            connection.register(name, frame)
+        relation = connection.sql(text, params=values or None)
         return pd.DataFrame() if relation is None else to_frame(relation.to_arrow_table())
     except duckdb.Error as error:
         raise QueryError(f"The query failed. {error}") from error
     finally:
         for name in frames:
-            cursor.unregister(name)
-        cursor.close()
+            connection.unregister(name)
 
 
 def table(connection: duckdb.DuckDBPyConnection, name: str) -> pd.DataFrame:
@@ -161,7 +159,7 @@ def dictionary(connection: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Return one row per column of every public table and view: table, grain, column, type, meaning."""
     rows = []
     for contract in CONTRACTS.values():
-        kinds = {name: kind for name, kind, *_ in connection.cursor().execute(f"DESCRIBE {contract.name}").fetchall()}
+        kinds = {name: kind for name, kind, *_ in connection.execute(f"DESCRIBE {contract.name}").fetchall()}
         for column, meaning in contract.columns.items():
             rows.append((contract.name, contract.grain, column, kinds[column], meaning))
     return pd.DataFrame(rows, columns=["table", "grain", "column", "type", "meaning"], dtype=object)

@@ -33,14 +33,13 @@ def export(connection: duckdb.DuckDBPyConnection, path: Path) -> Path:
     if target.exists():
         _check_replaceable(target)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.{uuid.uuid4().hex}.tmp")
-    cursor = connection.cursor()
     try:
         with duckdb.connect(str(temporary)) as out:
             out.execute(f"CREATE TABLE {_MARK} AS SELECT 1 AS format")
             for name, contract in CONTRACTS.items():
                 order = ", ".join(f'"{column}"' for column in contract.key)
-                rows = cursor.sql(f"SELECT * FROM {name} ORDER BY {order}").to_arrow_table()  # noqa: S608 - own names
-                types = cursor.execute(f"DESCRIBE {name}").fetchall()
+                rows = connection.sql(f"SELECT * FROM {name} ORDER BY {order}").to_arrow_table()  # noqa: S608 - own names
+                types = connection.execute(f"DESCRIBE {name}").fetchall()
                 columns = ", ".join(f'"{column}"::{kind} AS "{column}"' for column, kind, *_ in types)
                 out.register("incoming", rows)
                 out.execute(f"CREATE TABLE {name} AS SELECT {columns} FROM incoming")  # noqa: S608 - own names
@@ -48,7 +47,6 @@ def export(connection: duckdb.DuckDBPyConnection, path: Path) -> Path:
             comments(out, "TABLE")
         temporary.replace(target)
     finally:
-        cursor.close()
         for left in (temporary, temporary.with_name(temporary.name + ".wal")):
             left.unlink(missing_ok=True)
     return target

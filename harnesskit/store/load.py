@@ -68,7 +68,7 @@ class LoadReport:
     def counts(self) -> dict[str, int]:
         """Return the number of rows of every table."""
         parts = "\nUNION ALL ".join(f"SELECT '{name}' AS name, count(*) AS n FROM {name}" for name in TABLES)  # noqa: S608
-        found = {str(name): int(n) for name, n in self._connection.cursor().execute(parts).fetchall()}
+        found = {str(name): int(n) for name, n in self._connection.execute(parts).fetchall()}
         return {name: found[name] for name in TABLES}
 
     def __str__(self) -> str:
