@@ -63,7 +63,7 @@ def _row(case: str, metric: str, step: int) -> dict[str, object]:
         "runs_needed": 4 if status == "inconclusive" else None,
         "baseline_source": "captured" if step % 11 == 10 else "control",
         "sd": 0.05 * scale,
-        "n_unscored": step % 13 == 12,
+        "n_unscored": int(step % 13 == 12),
     }
 
 

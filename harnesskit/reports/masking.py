@@ -32,6 +32,7 @@ import pandas as pd
 from harnesskit.model.decision import Decision
 
 MASK = "[masked]"
+_DEEPEST = 200
 
 _ENDINGS = (
     "password", "passwords", "passwd", "passphrase", "pwd", "secret", "secrets", "credential", "credentials",
@@ -46,24 +47,26 @@ _TEXT_TOKENS = frozenset(
      "page", "per", "sync")
 )  # fmt: skip
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+# Every repetition before a condition is bounded: a hostile text must not take quadratic time.
 _MIX = re.compile(r"\d[A-Za-z]\d|[A-Za-z]\d[A-Za-z]")
-_MIXED = r"(?=\S*(?:\d[A-Za-z]\d|[A-Za-z]\d[A-Za-z]))"
+_MIXED = r"(?=\S{0,200}(?:\d[A-Za-z]\d|[A-Za-z]\d[A-Za-z]))"
 
 _WHOLE = [
-    re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)", re.DOTALL),
-    re.compile(r"\beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?"),
-    re.compile(r"\b(?:AKIA|ASIA|AGPA|AROA|AIDA)[A-Z0-9]{12,}"),
     re.compile(
-        r"\b(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|npm_|pypi-|hf_|shpat_|dop_v1_|dapi)[A-Za-z0-9_-]{16,}"
+        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z)", re.DOTALL
     ),
-    re.compile(r"\b(?:sk|pk|rk)[-_](?=[A-Za-z0-9_-]*\d)[A-Za-z0-9_-]{14,}"),
-    re.compile(r"\b(?:AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|SG\.[A-Za-z0-9_-]{16,}[.A-Za-z0-9_-]*)"),
+    re.compile(r"eyJ[A-Za-z0-9_-]{6,600}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?"),
+    re.compile(r"(?:AKIA|ASIA|AGPA|AROA|AIDA)[A-Z0-9]{12,}"),
+    re.compile(r"(?:gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|npm_|pypi-|hf_|shpat_|dop_v1_|dapi)[A-Za-z0-9_-]{16,}"),
+    re.compile(r"sk-(?:[a-z]{2,8}-){0,3}(?=[A-Za-z0-9]{0,100}\d)[A-Za-z0-9]{16,}[A-Za-z0-9_-]*"),  # also inside a word
+    re.compile(r"\b(?:sk|pk|rk)[-_](?=[A-Za-z0-9_-]{0,100}\d)[A-Za-z0-9_-]{14,}"),
+    re.compile(r"(?:AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|SG\.[A-Za-z0-9_-]{16,}[.A-Za-z0-9_-]*)"),
 ]
 _AFTER = [
-    re.compile(r"(?i)(\bbearer\s+)(?=\S*\d|\S{24})[A-Za-z0-9._~+/=-]{8,}"),
-    re.compile(r"(?i)(\bbasic\s+)(?=\S*[\d=+/])[A-Za-z0-9+/=]{12,}"),
+    re.compile(r"(?i)(\bbearer\s+)(?=\S{0,200}\d|\S{24})[A-Za-z0-9._~+/=-]{8,}"),
+    re.compile(r"(?i)(\bbasic\s+)(?=\S{0,200}[\d=+/])[A-Za-z0-9+/=]{12,}"),
     re.compile(r"(?i)(\bcookie:\s*)[^\s=;]+=[^\r\n\"]+"),
-    re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@:]*:[^\s/@]+(?=@)"),
+    re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{0,20}://)[^\s/@:]{0,200}:[^\s/@]{1,300}(?=@)"),
     re.compile(rf"(?i)(\b(?:key|token|secret|password|credential)s?[\s\"':=]+){_MIXED}[A-Za-z0-9._~+/=-]{{16,}}"),
 ]
 _PAIR = re.compile(
@@ -110,16 +113,24 @@ def mask_text(text: str) -> str:
     return _PAIR.sub(_mask_pair, text)
 
 
-def mask_value(value: Any, key: str = "") -> Any:
-    """Return `value` (text, list, object, decision or frame) with its credentials masked; `key` is its name."""
+def mask_value(value: Any, key: str = "", depth: int = 0) -> Any:
+    """Return `value` (text, number, list or object) with its credentials masked; `key` is its name.
+
+    Raises
+    ------
+    RecursionError
+        The value is nested more than 200 levels deep.
+    """
+    if depth > _DEEPEST:
+        raise RecursionError("a value is nested too deep to mask")
     if isinstance(value, str):
         return MASK if value and is_secret_name(key) else mask_text(value)
     if isinstance(value, dict):
-        return {mask_text(str(k)): mask_value(v, str(k)) for k, v in value.items()}
+        return {mask_text(str(k)): mask_value(v, str(k), depth + 1) for k, v in value.items()}
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [mask_value(v, key) for v in value]
+        return [mask_value(v, key, depth + 1) for v in value]
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 999 and is_secret_name(key):
         return MASK if key.lower().endswith(_NUMERIC_TOO) else value
     return value
@@ -156,7 +167,10 @@ def mask_decision(decision: Decision) -> Decision:
 
 def _mask_once(value: Any, column: str, seen: dict[str, Any]) -> Any:
     if not isinstance(value, str):
-        return mask_value(value, column)
+        try:
+            return mask_value(value, column)
+        except RecursionError:
+            return f"[{type(value).__name__} nested too deep to show]"
     if value not in seen:
         masked = mask_value(value, column)
         seen[value] = value if masked == value else masked

@@ -1,0 +1,114 @@
+"""What the regression report says, and the golden Markdown of six rows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import mistune
+import pytest
+from made_regression import made_comparison, made_decision, made_deltas
+
+from harnesskit.model.errors import FrameError
+from harnesskit.model.policy import RegressionPolicy
+from harnesskit.reports.regression import regression_report
+from harnesskit.reports.regression_words import policy_words
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "regression_report.md"
+
+
+def six_rows():
+    deltas = made_deltas(["refund-1017", "a|b\nc", "$42"], ["tool_correctness", "q|r"])
+    return regression_report(
+        deltas, made_comparison(deltas), made_decision(), problems=deltas.head(0)[["case_id", "reason"]],
+        title="Prompt v9 against main", reproduce="harnesskit regression --policy default",
+        metadata={"harnesskit": "0.1.0"},
+    )  # fmt: skip
+
+
+def test_the_markdown_of_six_rows_is_the_golden_one():
+    assert six_rows().render(".md").decode("utf-8") == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_the_first_line_holds_the_verdict():
+    assert six_rows().render(".md").decode().splitlines()[0] == "# FAIL: Prompt v9 against main"
+
+
+def test_every_row_of_a_markdown_table_has_the_same_number_of_cells(hostile_report):
+    tables = re.findall(r"(?:^\|.*\n)+", hostile_report.render(".md").decode(), flags=re.MULTILINE)
+    assert len(tables) >= 5
+    for table in tables:
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
+    rows = mistune.create_markdown(plugins=["table"])(hostile_report.render(".md").decode()).count("<tr>")
+    assert rows == sum(len(table.splitlines()) - 1 for table in tables)
+
+
+def test_captured_baselines_are_called_biased():
+    deltas = made_deltas(["a"], ["q"])
+    words = {
+        source: regression_report(
+            deltas.assign(baseline_source=source),
+            made_comparison(deltas).assign(baseline_source=source), made_decision(),
+        ).render(".md").decode()
+        for source in ("captured", "control")
+    }  # fmt: skip
+    assert "biased by selection" in words["captured"]
+    assert "biased by selection" not in words["control"]
+    assert "measured again in control runs" in words["control"]
+
+
+def test_one_sided_cases_are_listed(hostile_report):
+    (table,) = [table for table in hostile_report.tables if table.name == "one_sided"]
+    assert (table.frame["n_candidate"] == 0).all()
+    assert len(table.frame) == 6
+
+
+def test_metrics_of_other_scales_get_charts_of_their_own(hostile_report):
+    assert [("latency_s" in chart.title) for chart in hostile_report.charts] == [False, False, True]
+
+
+def test_problems_not_looked_at_are_said_to_be_so():
+    deltas = made_deltas(["a"], ["q"])
+    text = regression_report(deltas, made_comparison(deltas), made_decision()).render(".md").decode()
+    assert "Not looked at for this report." in text
+
+
+def test_doubts_of_the_comparison_are_problems(hostile_report):
+    assert "fewer than 10 cases" in hostile_report.render(".md").decode().partition("Problems in the data")[2]
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        (RegressionPolicy.default(), "drop of 0.1 is excluded with 80% confidence"),
+        (RegressionPolicy.fixed(5), "5 trials per case"),
+        (RegressionPolicy.floor(0.8), "score at least 0.8"),
+        (RegressionPolicy.reference(), "change of 0.05 or more"),
+    ],
+)
+def test_the_policy_is_said_in_words_and_numbers(policy, words):
+    assert words in " ".join(policy_words(policy.plain()))
+
+
+def test_an_unknown_policy_is_said_to_be_one():
+    assert "a policy of its own" in policy_words({"mine": 1})[0]
+
+
+def test_nothing_compared_still_makes_a_report(tmp_path):
+    deltas = made_deltas().head(0)
+    report = regression_report(deltas, made_comparison(made_deltas()).head(0), made_decision("inconclusive"))
+    for suffix in ("html", "md", "json"):
+        assert report.save(tmp_path / f"r.{suffix}").stat().st_size > 0
+
+
+def test_only_the_needed_columns_are_enough():
+    deltas = made_deltas(["a"], ["q"])[["case_id", "metric", "delta", "low", "high", "status"]]
+    comparison = made_comparison(made_deltas(["a"], ["q"]))
+    comparison = comparison[["kind", "metric", "baseline", "candidate", "delta", "low", "high"]]
+    assert b"regressed" in regression_report(deltas, comparison, made_decision()).render(".html")
+
+
+def test_a_missing_column_is_named():
+    deltas = made_deltas(["a"], ["q"])
+    with pytest.raises(FrameError, match=r"regression_report\(\) needs a case deltas frame.*missing 'status'"):
+        regression_report(deltas.drop(columns="status"), made_comparison(deltas), made_decision())
