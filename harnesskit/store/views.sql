@@ -30,10 +30,10 @@ SELECT * EXCLUDE (metric, grader, grader_version, value, score_status, score_rea
 FROM raw.online
 WHERE head AND (getvariable('as_of') IS NULL OR occurred_at <= getvariable('as_of'));
 
--- One row per captured case and metric, before any range is looked at.
+-- One row per captured case and metric, before any range is looked at; inside this schema a bare cases is raw.cases.
 CREATE VIEW raw.captured AS
 SELECT c.case_id, c.kind, c.session_id, c.created_at, c.file, j.key AS metric, TRY_CAST(j.value AS DOUBLE) AS value
-FROM cases AS c, json_each(c.baseline_scores) AS j;
+FROM main.cases AS c, json_each(c.baseline_scores) AS j;
 
 -- One row per sample, metric and grader, before any range is looked at; the run tells equal sample ids apart.
 CREATE VIEW raw.all_scores AS
