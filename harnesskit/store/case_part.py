@@ -32,7 +32,8 @@ class CasePart:
         for name in gone:
             del known[name]
         old = [name for name in names if name in self.known]
-        stale = [f"{EVALSET}/{printable(name)}" for name in [*gone, *old]]
+        # new ones too: their rows are there when the last refresh was stopped before it could remember them
+        stale = [f"{EVALSET}/{printable(name)}" for name in [*gone, *names]]
         if stale:
             delete(connection, "cases", "file", stale)
             replace_problems(connection, SOURCE, stale, [])

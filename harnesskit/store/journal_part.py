@@ -8,7 +8,7 @@ import duckdb
 
 from harnesskit.store.database import insert
 from harnesskit.store.load import NOTHING, Touched
-from harnesskit.store.stamps import Stamps, changes, stamps_of
+from harnesskit.store.stamps import Stamps, bytes_before, changes, stamps_of
 from harnesskit.workspace.journal import SOURCE, Journal, read_journal
 from harnesskit.workspace.journaled import journaled_runs
 from harnesskit.workspace.layout import JOURNAL
@@ -22,8 +22,8 @@ class JournalPart:
 
     def __init__(self) -> None:
         self.stamps: Stamps = {}
-        self.end, self.line = 0, 1
-        self.next: tuple[Stamps, int, int] = ({}, 0, 1)
+        self.end, self.line, self.tail = 0, 1, b""
+        self.next: tuple[Stamps, int, int, bytes] = ({}, 0, 1, b"")
 
     def refresh(self, root: Path, connection: duckdb.DuckDBPyConnection) -> Touched:
         """Read the appended records, or everything when the file was replaced."""
@@ -31,18 +31,20 @@ class JournalPart:
         touched = changes(self.stamps, stamps)
         if touched == NOTHING:
             return NOTHING
-        start, line = (self.end, self.line) if self._grew(stamps) else (0, 1)
+        start, line = (self.end, self.line) if self._grew(root, stamps) else (0, 1)
         found = read_journal(root / JOURNAL, start=start, start_line=line)
         self._put(connection, found, line if found.start else 1)
-        self.next = (stamps, found.end, found.next_line or 1)
+        self.next = (stamps, found.end, found.next_line or 1, bytes_before(root / JOURNAL, found.end))
         return touched
 
-    def _grew(self, stamps: Stamps) -> bool:
+    def _grew(self, root: Path, stamps: Stamps) -> bool:
+        """Whether the file is the one that was read, only longer: what stands before the new part tells."""
         old, new = self.stamps.get(JOURNAL), stamps.get(JOURNAL)
-        return old is not None and new is not None and new[2] == old[2] and new[0] >= old[0]
+        if old is None or new is None or new[2] != old[2] or new[0] <= old[0]:
+            return False
+        return bytes_before(root / JOURNAL, self.end) == self.tail
 
     def _put(self, connection: duckdb.DuckDBPyConnection, found: Journal, line: int) -> None:
-        place = {"start": found.start, "line": line}
         connection.execute(
             "DELETE FROM raw.problems WHERE source = 'journal' AND (line >= $line OR line IS NULL)", {"line": line}
         )
@@ -51,10 +53,11 @@ class JournalPart:
             "(SELECT payload ->> '$.id' FROM raw.events WHERE \"offset\" >= $start AND type = 'notice')",
             {"start": found.start},
         )
-        connection.execute('DELETE FROM raw.events WHERE "offset" >= $start', {"start": place["start"]})
+        connection.execute('DELETE FROM raw.events WHERE "offset" >= $start', {"start": found.start})
         for table in ("runs", "samples", "scores"):
             connection.execute(
-                f"DELETE FROM raw.{table} WHERE run_id LIKE 'journal:%' AND substr(run_id, 9)::BIGINT >= $start",  # noqa: S608
+                f"DELETE FROM raw.{table} WHERE run_id LIKE 'journal:%' "  # noqa: S608 - a name of this package
+                "AND TRY_CAST(substr(run_id, 9) AS BIGINT) >= $start",
                 {"start": found.start},
             )
         runs = journaled_runs(found.events)
@@ -69,4 +72,4 @@ class JournalPart:
 
     def keep(self) -> None:
         """Remember how far the journal was read."""
-        self.stamps, self.end, self.line = self.next
+        self.stamps, self.end, self.line, self.tail = self.next

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -42,8 +43,7 @@ class Part(Protocol):
 class LoadReport:
     """What a load or refresh did.
 
-    `problems` and `counts` are looked up when they are first asked for, so that a refresh costs no more than a look
-    at the files.
+    Everything is looked up when it is first asked for, so that a refresh costs no more than a look at the files.
 
     Attributes
     ----------
@@ -57,7 +57,22 @@ class LoadReport:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, done: dict[str, Touched]) -> None:
         self._connection = connection
-        self.added, self.changed, self.gone = (_files(done, which) for which in range(3))
+        self._done = done
+
+    @cached_property
+    def added(self) -> pd.DataFrame:
+        """Return one row per file that was read for the first time."""
+        return _files(self._done, 0)
+
+    @cached_property
+    def changed(self) -> pd.DataFrame:
+        """Return one row per file that was read again."""
+        return _files(self._done, 1)
+
+    @cached_property
+    def gone(self) -> pd.DataFrame:
+        """Return one row per file that is no longer there."""
+        return _files(self._done, 2)
 
     @cached_property
     def problems(self) -> pd.DataFrame:
@@ -90,12 +105,13 @@ def refresh(root: Path, connection: duckdb.DuckDBPyConnection, parts: list[Part]
     """
     done: dict[str, Touched] = {}
     for part in parts:
-        connection.execute("BEGIN")
         try:
+            connection.execute("BEGIN")
             done[part.source] = part.refresh(root, connection)
             connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            with suppress(duckdb.Error):  # stopped before it began or after it was committed: nothing to undo
+                connection.execute("ROLLBACK")
             raise
         part.keep()
     return done

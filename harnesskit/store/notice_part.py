@@ -30,7 +30,7 @@ class NoticePart:
         touched = changes(self.stamps, self.next)
         if touched == NOTHING:
             return NOTHING
-        stale = [*touched.changed, *touched.gone]
+        stale = [*touched.added, *touched.changed, *touched.gone]
         delete(connection, "notices", "file", stale)
         replace_problems(connection, SOURCE, [*stale, PENDING, PROCESSED, MAILBOX_STATUS], [])
         problems: list[Problem] = []
@@ -40,8 +40,8 @@ class NoticePart:
             rows = []
             for name in names:
                 path = f"{folder}/{name}"
-                if path in self.stamps and self.stamps[path] == self.next.get(path):
-                    continue
+                if path not in self.next or self.stamps.get(path) == self.next[path]:
+                    continue  # read before, or come since the look and left to the next
                 notice, said = read_notice_file(root / path, folder, name)
                 problems += said
                 rows += [tuple(value for _, value in notice)] if notice else []

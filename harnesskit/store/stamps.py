@@ -1,4 +1,4 @@
-"""What tells that files changed, without opening them: size, modification time, inode."""
+"""What tells that files changed, without reading them through."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 from harnesskit.store.load import Touched
 from harnesskit.workspace.evalset import printable
-from harnesskit.workspace.reading import Stamp
+from harnesskit.workspace.problems import UnreadableError
+from harnesskit.workspace.reading import NOWHERE, Stamp, open_regular, stamp_of
 
 Stamps = dict[str, Stamp]
 """Path relative to the workspace, to the stamp of the file."""
@@ -32,9 +33,9 @@ def _look(root: Path, name: str, found: Stamps) -> None:
         info = (root / name).stat()
     except OSError:
         if os.path.lexists(root / name):  # a link to nothing, or to itself: there, and worth a problem
-            found[name] = (-1, -1, -1)
+            found[name] = NOWHERE
         return
-    found[name] = (info.st_size, info.st_mtime_ns, info.st_ino)
+    found[name] = stamp_of(info)
 
 
 def changes(old: Stamps, new: Stamps) -> Touched:
@@ -44,3 +45,19 @@ def changes(old: Stamps, new: Stamps) -> Touched:
         [printable(name) for name in new if name in old and old[name] != new[name]],
         [printable(name) for name in old if name not in new],
     )
+
+
+def bytes_before(path: Path, end: int, length: int = 4096) -> bytes:
+    """Return up to `length` bytes of a file that lie before byte `end`; none when it cannot be read."""
+    try:
+        fd, _ = open_regular(str(path))
+    except UnreadableError:
+        return b""
+    try:
+        begin = max(0, end - length)
+        os.lseek(fd, begin, os.SEEK_SET)
+        return os.read(fd, end - begin)
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
+from sys import float_info
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -16,6 +17,7 @@ from harnesskit.workspace.problems import Finding, Problem, UnreadableError, sho
 from harnesskit.workspace.reading import read_file
 
 SOURCE = "metrics"
+_LARGEST = float_info.max
 _NUMBERS = ("low", "high", "threshold", "tolerance")
 _FIELDS = (*_NUMBERS, "higher_is_better", "tier")
 
@@ -80,19 +82,29 @@ def _metric(name: str, body: dict[str, Any], said: list[Finding]) -> Metric | No
             message = f"{key!r} is not a field of a metric{nearest(key, _FIELDS)}; the metric was not used."
             said.append(Finding(f"{field}.{key}", "problem", "unknown_field", message))
             return None
-        values[key] = None if raw in ("unbounded", "unknown") else raw
-        number = isinstance(values[key], (int, float)) and not isinstance(values[key], bool)
-        wanted = bool if key == "higher_is_better" else (int if key == "tier" else float)
-        good = values[key] is None or (isinstance(values[key], bool) if wanted is bool else number)
-        if not good:
-            message = f"{field}.{key} is {shown(raw)}; it must be {'true or false' if wanted is bool else 'a number'}."
-            said.append(Finding(f"{field}.{key}", "problem", "bad_value", f"{message} The metric was not used."))
+        wanted, value = _value(key, raw)
+        if value is None and raw not in ("unbounded", "unknown"):
+            message = f"{field}.{key} is {shown(raw)}; it must be {wanted}. The metric was not used."
+            said.append(Finding(f"{field}.{key}", "problem", "bad_value", message))
             return None
+        values[key] = value
     try:
         return Metric(name, **values)
     except PolicyError as error:
         said.append(Finding(field, "problem", "bad_value", f"{error}. The metric was not used."))
         return None
+
+
+def _value(key: str, raw: object) -> tuple[str, bool | int | float | None]:
+    """Return what a field of a metric must be, in words, and its value; None when it is something else."""
+    if key == "higher_is_better":
+        return "true or false", raw if isinstance(raw, bool) else None
+    if key == "tier":
+        good = isinstance(raw, int) and not isinstance(raw, bool) and 0 <= raw <= 3
+        return "a whole number from 0 to 3", raw if good and isinstance(raw, int) else None
+    if isinstance(raw, (int, float)) and not isinstance(raw, bool) and abs(raw) <= _LARGEST:
+        return "a number", float(raw)
+    return "a finite number", None
 
 
 def _policy(name: str, body: dict[str, Any], said: list[Finding]) -> RegressionPolicy | None:
