@@ -73,7 +73,9 @@ def axes_for(ax: Axes | None, rows: int) -> Axes:
 
 def ink_on(ax: Axes) -> str:
     """Return the text colour that can be read on the figure behind `ax`."""
-    figure = ax.get_figure(root=True)
+    figure: Any = ax.get_figure()
+    while figure is not None and getattr(figure, "figure", figure) is not figure:  # axes may sit in a subfigure
+        figure = figure.figure
     red, green, blue = to_rgb(figure.get_facecolor()) if figure is not None else (1.0, 1.0, 1.0)
     return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 else "#e8eaee"
 

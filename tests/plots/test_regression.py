@@ -12,13 +12,13 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
-from made_regression import HOSTILE, made_comparison, made_deltas
 from matplotlib.figure import Figure
 
 from harnesskit.model.errors import FrameError
 from harnesskit.plots.axes import BAD, BASELINE, CANDIDATE, GOOD, MARKS
 from harnesskit.plots.labels import row_labels
 from harnesskit.plots.regression import plot_case_deltas, plot_comparison
+from tests.made_regression import HOSTILE, made_comparison, made_deltas
 
 
 def drawn(frame, plot=plot_case_deltas, **options):
@@ -130,11 +130,11 @@ def test_the_axis_names_the_change_and_its_unit():
     ("plot", "frame"), [(plot_case_deltas, made_deltas()), (plot_comparison, made_comparison(made_deltas()))]
 )
 def test_drawing_changes_neither_the_frame_nor_the_settings(plot, frame):
-    before, settings, backend = frame.copy(), dict(mpl.rcParams), mpl.get_backend(auto_select=False)
+    before, settings, backend = frame.copy(), dict(mpl.rcParams), mpl.rcParams._get("backend")
     drawn(frame, plot)
     pd.testing.assert_frame_equal(frame, before)
     assert dict(mpl.rcParams) == settings
-    assert mpl.get_backend(auto_select=False) == backend
+    assert mpl.rcParams._get("backend") == backend
 
 
 @pytest.mark.parametrize("plot", [plot_case_deltas, plot_comparison])

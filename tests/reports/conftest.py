@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from made_regression import made_comparison, made_decision, made_deltas
 
 from harnesskit.reports.model import Report
 from harnesskit.reports.regression import regression_report
+from tests.made_regression import made_comparison, made_decision, made_deltas
 
 
 @pytest.fixture

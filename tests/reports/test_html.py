@@ -10,13 +10,13 @@ from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
-from made_regression import made_comparison, made_decision, made_deltas
 
 from harnesskit.model.decision import EXIT_CODES
 from harnesskit.reports.document import Chart, Document, Section, Table
 from harnesskit.reports.figures import svg
 from harnesskit.reports.html import ROW_LIMIT, render
 from harnesskit.reports.regression import regression_report
+from tests.made_regression import made_comparison, made_decision, made_deltas
 
 
 class Page(HTMLParser):

@@ -6,10 +6,10 @@ import json
 
 import numpy as np
 import pandas as pd
-from made_regression import made_decision
 
 from harnesskit.reports.document import Document, Section, Table
 from harnesskit.reports.jsonform import ReportJson, render
+from tests.made_regression import made_decision
 
 
 def read(document):

@@ -7,11 +7,11 @@ import time
 
 import pandas as pd
 import pytest
-from made_regression import made_decision
 
 from harnesskit.reports.document import Document, Section, Table
 from harnesskit.reports.masking import MASK, is_secret_name, mask_frame, mask_text, mask_value
 from harnesskit.reports.model import Report
+from tests.made_regression import made_decision
 
 SECRET = "sk-" + "FAKE0000aaaa1111bbbb2222"
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import matplotlib as mpl
 import pytest
-from made_regression import made_comparison, made_decision, made_deltas
 
 from harnesskit.model.errors import ReportError
 from harnesskit.reports.model import RENDERERS, Report
 from harnesskit.reports.regression import regression_report
+from tests.made_regression import made_comparison, made_decision, made_deltas
 
 
 @pytest.mark.parametrize("suffix", sorted(RENDERERS))
@@ -84,7 +84,7 @@ def test_in_a_notebook_the_page_stays_in_a_frame_of_its_own(hostile_report):
 
 
 def test_reports_are_drawn_in_threads_and_touch_no_setting(hostile_report, tmp_path):
-    settings, backend = dict(mpl.rcParams), mpl.get_backend(auto_select=False)
+    settings, backend = dict(mpl.rcParams), mpl.rcParams._get("backend")
     saved: list[Path] = []
     threads = [
         threading.Thread(target=lambda n=n: saved.append(hostile_report.save(tmp_path / f"{n}.html"))) for n in "ab"
@@ -96,4 +96,4 @@ def test_reports_are_drawn_in_threads_and_touch_no_setting(hostile_report, tmp_p
     assert len({path.read_bytes() for path in saved}) == 1
     assert len(saved) == 2
     assert dict(mpl.rcParams) == settings
-    assert mpl.get_backend(auto_select=False) == backend
+    assert mpl.rcParams._get("backend") == backend

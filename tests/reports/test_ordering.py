@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pandas as pd
-from made_regression import made_deltas
 
 from harnesskit.reports.ordering import worst_first
+from tests.made_regression import made_deltas
 
 
 def test_what_broke_comes_first_then_what_may_have():

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import mistune
 import pytest
-from made_regression import made_comparison, made_decision, made_deltas
 
 from harnesskit.model.errors import FrameError
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.reports.regression import regression_report
 from harnesskit.reports.regression_words import policy_words
+from tests.made_regression import made_comparison, made_decision, made_deltas
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "regression_report.md"
 
