@@ -13,7 +13,7 @@ import pandas as pd
 from harnesskit.advice import advise
 from harnesskit.demo import demo_root
 from harnesskit.harness import Harness, open_workspace
-from harnesskit.reports.cells import as_text
+from harnesskit.reports.cells import as_text, missing
 from harnesskit.reports.text import terminal_text
 
 
@@ -110,7 +110,7 @@ def _strict(arguments: Namespace, problems: pd.DataFrame) -> int:
 
 
 def _place(row: Any) -> str:
-    file = as_text(row.file) or as_text(row.source)
+    file = as_text(row.source if missing(row.file) else row.file)
     return file if pd.isna(row.line) else f"{file}:{int(row.line)}"
 
 
@@ -143,7 +143,7 @@ def _say(text: str) -> None:
 
 def _table(frame: pd.DataFrame) -> None:
     """Print a frame to standard output, one line per row, columns as wide as they need, long text cut visibly."""
-    cells = [[_short(as_text(value)) for value in row] for row in frame.itertuples(index=False)]
+    cells = [["" if missing(value) else _short(as_text(value)) for value in row] for row in frame.itertuples(index=False)]
     heads = [str(column) for column in frame.columns]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)] if cells else [len(h) for h in heads]
     for line in [heads, *cells]:

@@ -20,6 +20,16 @@ _NULLABLE: dict[pa.DataType, Any] = {
 }
 
 
+class Labels(list[Any]):
+    """A list that can be a key, so that ``drop_duplicates()`` and ``groupby`` work on a frame that holds it.
+
+    It equals, prints and behaves as a list. Do not change one in place: copy it with ``list(labels)`` first.
+    """
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(self))
+
+
 def to_frame(table: pa.Table) -> pd.DataFrame:
     """Return an Arrow table as a frame on a plain index.
 
@@ -43,4 +53,7 @@ def _series(column: pa.ChunkedArray) -> Any:
         return pd.Series(column.to_pylist(), dtype=object).map(int, na_action="ignore").astype("Int64", errors="ignore")
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return column.cast(pa.float64()).to_pandas()
-    return pd.Series(column.to_pylist(), dtype=object)
+    values = column.to_pylist()
+    if pa.types.is_list(kind):
+        values = [None if value is None else Labels(value) for value in values]
+    return pd.Series(values, dtype=object)
