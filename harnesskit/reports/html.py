@@ -119,7 +119,8 @@ def _row(row: list[Cell], heads: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _class(one: Cell, right: bool) -> str:
-    names = ["r"] if right else ["long"] if one.kind == "text" and len(one.text) > 28 else []
+    size = len(one.text) if one.kind == "text" else 0
+    names = ["r"] if right else ["long wide"] if size > 55 else ["long"] if size > 28 else []
     if one.kind in ("status", "state") and one.tone:
         names.append(f"t-{one.tone}")
     return " ".join(names)

@@ -67,7 +67,7 @@ def _table(table: Table) -> str:
     text = "\n".join(lines) + left
     if len(rows) <= table.open_rows:
         return f"{caption}\n\n{text}"
-    summary = f"<summary>{markdown_text(table.caption)}: {len(table.frame):,} rows</summary>"
+    summary = f"<summary>{markdown_text(table.caption)}: {_rows(len(table.frame))}</summary>"
     return f"<details>\n{summary}\n\n{text}\n\n</details>"
 
 
@@ -87,3 +87,7 @@ def _foot(document: Document) -> list[str]:
         facts["evidence hash"] = document.verdict.evidence_hash
     lines = [f"{markdown_text(key)}: {markdown_text(value)}" for key, value in facts.items()]
     return ["---", "<br>".join(lines)] if lines else []
+
+
+def _rows(n: int) -> str:
+    return f"{n:,} row{'' if n == 1 else 's'}"

@@ -58,7 +58,25 @@ _METRICS = (
     Column("n_improved", "Improved", "count"),
     Column("n_skipped", "Skipped", "count"),
     Column("higher_is_better", "Higher is better", "flag"),
-    Column("warning", "Doubt", "text"),
+)
+_RUNS = (
+    Column("run_id", "Run", "text"),
+    Column("role", "Role", "text"),
+    Column("label", "Label", "text"),
+    Column("agent", "Agent", "text"),
+    Column("version", "Version", "text"),
+    Column("started_at", "Started", "text"),
+    Column("finished_at", "Finished", "text"),
+    Column("fingerprint", "Fingerprint", "text"),
+)
+_STATES = (
+    Column("side", "Side", "text"),
+    Column("metric", "Metric", "text"),
+    Column("kind", "Kind", "text"),
+    Column("state", "State", "text"),
+    Column("n_cases", "Cases", "count"),
+    Column("n_trials", "Trials", "count"),
+    Column("reason", "Reason", "text"),
 )
 _LEDGER = (
     Column("metric", "Metric", "text"),
@@ -99,7 +117,7 @@ def regression_report(
     decision
         The verdict on the run.
     ledger
-        What became of every attempt, any frame; taken from the counts of `comparison` when None.
+        Evidence ledger: what became of every case and trial, folded under the counts of `comparison`.
     runs
         The runs compared, rows of ``runs``.
     problems
@@ -139,13 +157,13 @@ def regression_report(
     ranked = worst_first(deltas)
     sections: list[tuple[str, list[Block]]] = [
         ("In short", [_tally(ranked)]),
-        ("Evidence", [_ledger(ledger, comparison)]),
+        ("Evidence", _ledger(ledger, comparison)),
         ("What is compared with what", _compared(ranked, comparison, runs)),
         ("Policy", _policy(decision)),
         ("Metrics", _metrics(comparison)),
         ("Cases, worst first", _cases(ranked)),
         ("Scored on one side only", _one_sided(ranked)),
-        ("Problems in the data", _problems(problems, comparison)),
+        ("Problems in the data", _problems(problems)),
         ("How to reproduce", _reproduce(reproduce)),
     ]
     made = tuple(Section(heading, tuple(blocks)) for heading, blocks in sections if blocks)
@@ -157,11 +175,14 @@ def _tally(deltas: pd.DataFrame) -> Tally:
     return Tally(tuple((status, int(counts.get(status, 0))) for status in CASE_STATUSES), "changes (case × metric)")
 
 
-def _ledger(ledger: pd.DataFrame | None, comparison: pd.DataFrame) -> Table:
-    if ledger is not None:
-        return Table("ledger", "What became of the evidence", ledger)
+def _ledger(ledger: pd.DataFrame | None, comparison: pd.DataFrame) -> list[Block]:
+    blocks: list[Block] = []
     columns = [column.name for column in _LEDGER if column.name in comparison]
-    return Table("ledger", "Cases asked for and scored, one row per kind and metric", comparison[columns], _LEDGER)
+    caption = "Cases asked for and scored, one row per kind and metric"
+    blocks.append(Table("scored", caption, comparison[columns], _LEDGER))
+    if ledger is not None:
+        blocks.append(Table("ledger", "What became of every case and trial", ledger, _STATES, open_rows=0))
+    return blocks
 
 
 def _compared(deltas: pd.DataFrame, comparison: pd.DataFrame, runs: pd.DataFrame | None) -> list[Block]:
@@ -169,7 +190,7 @@ def _compared(deltas: pd.DataFrame, comparison: pd.DataFrame, runs: pd.DataFrame
     if uses_captured(deltas, comparison):
         blocks.append(Prose((CAPTURED,), strong=True))
     if runs is not None:
-        blocks.append(Table("runs", "The runs compared, one row per run", runs))
+        blocks.append(Table("runs", "The runs compared, one row per run", runs, _RUNS))
     return blocks
 
 
@@ -186,7 +207,15 @@ def _metrics(comparison: pd.DataFrame) -> list[Block]:
     table = Table("comparison", "Mean change, one row per kind and metric", comparison, _METRICS)
     title = "Mean change from the baseline (square) to the candidate (dot), with its 95 % interval"
     charts = _charts(plot_comparison, comparison, title, comparison_finding, ("kind", "metric"))
-    return [table, *charts]
+    return [table, *_doubts(comparison), *charts]
+
+
+def _doubts(comparison: pd.DataFrame) -> list[Block]:
+    if "warning" not in comparison:
+        return []
+    doubts = comparison.loc[comparison["warning"].notna(), ["kind", "metric", "warning"]]
+    said = [f"{row['kind']}, {row['metric']}: {row['warning']}." for row in doubts.to_dict("records")]
+    return [Prose(("Doubts about these means:",)), Prose(tuple(said), listed=True)] if said else []
 
 
 def _cases(deltas: pd.DataFrame) -> list[Block]:
@@ -244,17 +273,10 @@ def _one_sided(deltas: pd.DataFrame) -> list[Block]:
     return [Table("one_sided", "Cases with a score on one side only: compared with nothing", sides, columns)]
 
 
-def _problems(problems: pd.DataFrame | None, comparison: pd.DataFrame) -> list[Block]:
-    blocks: list[Block] = []
+def _problems(problems: pd.DataFrame | None) -> list[Block]:
     if problems is None:
-        blocks.append(Prose(("Not looked at for this report.",)))
-    else:
-        blocks.append(Table("problems", "What was refused or read by a rule on the way in", problems))
-    if "warning" in comparison:
-        doubts = comparison.loc[comparison["warning"].notna(), ["kind", "metric", "warning"]]
-        said = [f"{row['kind']}, {row['metric']}: {row['warning']}." for row in doubts.to_dict("records")]
-        blocks += [Prose(tuple(said), listed=True)] if said else []
-    return blocks
+        return [Prose(("Not looked at for this report.",))]
+    return [Table("problems", "What was refused or read by a rule on the way in", problems)]
 
 
 def _reproduce(reproduce: str | Sequence[str] | None) -> list[Block]:

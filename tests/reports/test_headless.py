@@ -11,8 +11,8 @@ import pytest
 
 CODE = """
 import sys, threading, warnings
-import harnesskit.model.text
-warnings.simplefilter("error")
+import harnesskit.model.text, matplotlib
+warnings.simplefilter("error", UserWarning)
 sys.path.insert(0, sys.argv[1])
 from tests.made_regression import made_comparison, made_decision, made_deltas
 from harnesskit.reports.regression import regression_report
@@ -22,7 +22,6 @@ def work():
 thread = threading.Thread(target=work)
 thread.start()
 thread.join(60)
-import matplotlib
 print(sizes[0] > 1000, "matplotlib.pyplot" in sys.modules, matplotlib.rcParams._get("backend"))
 """
 

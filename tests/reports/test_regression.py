@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import mistune
+import pandas as pd
 import pytest
 
 from harnesskit.model.errors import FrameError
@@ -73,8 +74,18 @@ def test_problems_not_looked_at_are_said_to_be_so():
     assert "Not looked at for this report." in text
 
 
-def test_doubts_of_the_comparison_are_problems(hostile_report):
-    assert "fewer than 10 cases" in hostile_report.render(".md").decode().partition("Problems in the data")[2]
+def test_doubts_about_a_mean_stand_under_it(hostile_report):
+    metrics = hostile_report.render(".md").decode().partition("## Metrics")[2].partition("## ")[0]
+    assert "win, latency_s: fewer than 10 cases." in metrics
+
+
+def test_the_ledger_is_folded_under_the_counts():
+    deltas = made_deltas(["a"], ["q"])
+    columns = ["side", "kind", "metric", "state", "reason", "n_cases", "n_trials"]
+    ledger = pd.DataFrame([["candidate", "win", "q", "unscored", "the judge gave no number", 0, 1]], columns=columns)
+    text = regression_report(deltas, made_comparison(deltas), made_decision(), ledger=ledger).render(".md").decode()
+    assert "<summary>What became of every case and trial: 1 row</summary>" in text
+    assert "| candidate | q | win | unscored | 0 | 1 | the judge gave no number |" in text
 
 
 @pytest.mark.parametrize(
