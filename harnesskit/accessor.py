@@ -1,4 +1,7 @@
-"""``frame.hk``: the verbs that take a frame first, as one-line delegates; no state, no logic."""
+"""``frame.hk``: the verbs that take a frame first, as one-line delegates; no state, no logic.
+
+Each method imports its function when it is called: registering the accessor must not load scipy.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,6 @@ from typing import Any
 
 import pandas as pd
 
-from harnesskit.measures.comparison import compare_runs
-from harnesskit.measures.deltas import case_deltas, case_statuses
-from harnesskit.measures.ledger import evidence_ledger
 from harnesskit.model.metrics import Metric
 from harnesskit.model.policy import RegressionPolicy
 
@@ -43,16 +43,24 @@ class HkAccessor:
         metrics: Iterable[Metric] | None = None,
     ) -> pd.DataFrame:
         """See `harnesskit.case_deltas`."""
+        from harnesskit.measures.deltas import case_deltas
+
         return case_deltas(self._frame, candidate, policy=policy, metrics=metrics)
 
     def compare_runs(self) -> pd.DataFrame:
         """See `harnesskit.compare_runs`."""
+        from harnesskit.measures.comparison import compare_runs
+
         return compare_runs(self._frame)
 
     def case_statuses(self) -> pd.DataFrame:
         """See `harnesskit.case_statuses`."""
+        from harnesskit.measures.deltas import case_statuses
+
         return case_statuses(self._frame)
 
     def evidence_ledger(self, candidate: pd.DataFrame, *, metrics: Iterable[Metric] | None = None) -> pd.DataFrame:
         """See `harnesskit.evidence_ledger`."""
+        from harnesskit.measures.ledger import evidence_ledger
+
         return evidence_ledger(self._frame, candidate, metrics=metrics)

@@ -143,7 +143,9 @@ def _say(text: str) -> None:
 
 def _table(frame: pd.DataFrame) -> None:
     """Print a frame to standard output, one line per row, columns as wide as they need, long text cut visibly."""
-    cells = [["" if missing(value) else _short(as_text(value)) for value in row] for row in frame.itertuples(index=False)]
+    cells = [
+        [_short("" if missing(value) else as_text(value)) for value in row] for row in frame.itertuples(index=False)
+    ]
     heads = [str(column) for column in frame.columns]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)] if cells else [len(h) for h in heads]
     for line in [heads, *cells]:

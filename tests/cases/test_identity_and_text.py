@@ -103,7 +103,6 @@ def test_53_a_missing_note_is_missing_and_words_that_look_missing_stay(evalset: 
     assert frame.loc[frame["notes"].fillna("") != "", "case_id"].tolist() == ["n2", "n3", "n4", "n5"]
 
 
-@pytest.mark.xfail(strict=True, reason="harnesskit list prints a missing note as None")
 def test_53_the_command_line_leaves_a_missing_note_blank(evalset: Load, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["list", "--root", str(evalset("53").harness.root)]) == 0
     lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
@@ -154,7 +153,6 @@ def test_opening_a_workspace_of_any_ids_writes_nothing(evalset: Load) -> None:
     assert [path.name for path in root.iterdir()] == ["evalset"]
 
 
-@pytest.mark.xfail(raises=TypeError, strict=True, reason="signature comes as a list, as the table contract says")
 def test_13_dropping_duplicates_over_all_columns(evalset: Load) -> None:
     frame = evalset("13").harness.table("cases")
     assert isinstance(frame, pd.DataFrame)
