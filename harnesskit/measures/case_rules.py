@@ -56,7 +56,7 @@ def rule_for(policy: RegressionPolicy) -> Callable[[pd.DataFrame, RegressionPoli
 
 
 def by_trials(work: pd.DataFrame, policy: RegressionPolicy) -> Ruling:
-    """Judge stored runs with a fixed number of trials (METHODS 3.5).
+    """Judge stored runs with a fixed number of trials.
 
     Holm over the cases of a kind at alpha - alpha_global, with p_c = min(1, K min_k p_ck) over the K metrics of a
     case; a drop must also reach `min_drop` and rest on `min_trials` candidate trials. ``unchanged`` when a drop of the

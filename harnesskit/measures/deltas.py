@@ -51,7 +51,7 @@ def case_deltas(
     DataFrame
         By the contract ``case deltas``, sorted by case and metric. ``delta, low, high, sd`` are in the metric's own
         unit and not flipped; ``z`` and ``bound`` are in standard errors, positive when worse. The interval (95 %) is
-        of the plain means; the test uses runs clipped to 3 robust standard deviations (``n_clipped``).
+        of the plain means; where runs collapse the test clips them to 3 robust standard deviations (``n_clipped``).
 
     Raises
     ------

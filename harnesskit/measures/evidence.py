@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 CLIP_SDS = 3.0
+_COLLAPSED = 0.02
 _SAME_REPEATS = 0.8
 _KINDS = {
     "measured": "moderated t",
@@ -69,7 +70,8 @@ def weigh(pairs: Pairs, scale: pd.DataFrame) -> pd.DataFrame:
 
     Columns: ``baseline, candidate, low, high, sd`` in the metric's own unit; ``drop`` (of the plain means), and of the
     test ``test_drop, se, df, z`` on the common scale, positive when worse; ``interval_kind, n_clipped``.
-    METHODS: moderated two-sample t, runs of both arms clipped to 3 robust sd around the median of the case's baseline.
+    Moderated two-sample t (Smyth 2004); where runs collapse, both arms are clipped to 3 robust standard deviations
+    around the median of the case's baseline.
     """
     out: dict[str, NDArray[Any]] = {c: np.full(len(pairs.cells), np.nan) for c in _COLUMNS}
     out["interval_kind"] = np.full(len(pairs.cells), None, dtype=object)
@@ -96,14 +98,15 @@ def _weigh_metric(runs: pd.DataFrame, cell: Ints, n_cells: int, scale: pd.Series
     good = sign * value / unit
     groups = _numbered(cell, arm, runs["group"].to_numpy(dtype=np.int64))
     clipped = _clip(good, cell, arm, n_cells)
-    same = _repeats_alike(good, groups)
-    plain, noise = _compare(good, cell, arm, groups, n_cells, same)
-    test = plain if clipped is good else _compare(clipped, cell, arm, groups, n_cells, same)[0]
+    ends = (value == scale["range_low"]) | (value == scale["range_high"])
+    same = _repeats_alike(good, groups, ends)
+    counts = _counts(good, cell, arm, n_cells, same)
+    plain, noise = _compare(good, cell, arm, groups, counts, same)
+    test = plain if clipped is good else _compare(clipped, cell, arm, groups, counts, same)[0]
     delta, half = means["candidate"] - means["baseline"], stats.t.isf(0.025, plain.df) * plain.se * unit
     kind = _KINDS[noise.source] + (", repeats alike" if same else "")
     paired = ~np.isnan(delta)
-    n, m = (cell_counts(cell[arm == a], n_cells) for a in (CANDIDATE, BASELINE))
-    spread = np.sqrt(1 / np.maximum(n, 1) + 1 / np.maximum(m, 1))
+    spread = np.sqrt(1 / counts[CANDIDATE] + 1 / counts[BASELINE])
     found |= {"drop": -plain.delta, "test_drop": -test.delta, "se": test.se, "df": test.df, "z": test.z}
     found |= {"low": delta - half, "high": delta + half, "sd": np.where(paired, test.se / spread * unit, np.nan)}
     found["interval_kind"] = np.where(paired, np.array(kind, dtype=object), np.array(None))
@@ -111,21 +114,42 @@ def _weigh_metric(runs: pd.DataFrame, cell: Ints, n_cells: int, scale: pd.Series
     return found
 
 
-def _compare(good: Floats, cell: Ints, arm: Ints, groups: Ints, n_cells: int, same: bool) -> tuple[ModeratedT, Noise]:
+def _counts(good: Floats, cell: Ints, arm: Ints, n_cells: int, same: bool) -> tuple[Ints, Ints]:
+    """Return the runs of each cell, baseline and candidate, at least 1; distinct ones where repeats are copies."""
+    found = []
+    for side in (BASELINE, CANDIDATE):
+        cells, values = cell[arm == side], good[arm == side]
+        if same:
+            order = np.lexsort((values, cells))
+            first = np.flatnonzero(np.diff(_numbered(cells[order], values[order]), prepend=-1))
+            cells = cells[order][first]
+        found.append(np.maximum(cell_counts(cells, n_cells), 1))
+    return found[0], found[1]
+
+
+def _compare(
+    good: Floats, cell: Ints, arm: Ints, groups: Ints, counts: tuple[Ints, Ints], same: bool
+) -> tuple[ModeratedT, Noise]:
     """Return the moderated t test of every cell; NaN where a side has no run."""
+    n_cells = len(counts[0])
     variance = cell_variances(good, groups, cell, n_cells, distinct=same)
     noise = pool_noise(variance.s2, variance.df, floor=sd_floor(good))
     after, before = (cell_means(good[arm == a], cell[arm == a], n_cells) for a in (CANDIDATE, BASELINE))
-    n, m = (np.maximum(cell_counts(cell[arm == a], n_cells), 1) for a in (CANDIDATE, BASELINE))
     delta = after - before
     delta[np.abs(delta) < 1e-12] = 0.0  # a difference of equal sums is float noise, not a change
-    test = moderated_t(delta, variance.s2, variance.df, n, m, noise)
+    test = moderated_t(delta, variance.s2, variance.df, counts[CANDIDATE], counts[BASELINE], noise)
     gone = np.isnan(delta)
     return ModeratedT(*(np.where(gone, np.nan, column) for column in test)), noise
 
 
 def _clip(good: Floats, cell: Ints, arm: Ints, n_cells: int) -> Floats:
-    """Return the runs clipped around the median of their case's baseline; the very same array if nothing is."""
+    """Return the runs clipped around the median of their case's baseline, or the very same array.
+
+    Clipping is for noise with collapses: it is done when more than 2 % of the baseline runs lie out of reach. Without
+    them it would only cost power: no test of two runs a side can exceed 3 standard errors when both are clipped.
+    Simulated with 60 wins, 4 metrics, sd .10: family-wise error as with clipping throughout (0 to .03), a drop of .30
+    found with 3 + 3 runs in .63 instead of .30 of the cases; with 8 % collapses both are the same from 3 + 3 runs on.
+    """
     base = arm == BASELINE
     m = cell_counts(cell[base], n_cells)
     if int(np.maximum(m - 1, 0).sum()) < COLD_DF:
@@ -137,7 +161,8 @@ def _clip(good: Floats, cell: Ints, arm: Ints, n_cells: int) -> Floats:
     reach = CLIP_SDS * robust_sd(residuals, floor=sd_floor(good))
     centre = cell_medians(good[base], cell[base], n_cells)[cell]
     limited = np.where(repeated, np.clip(good, centre - reach, centre + reach), good)
-    return good if np.array_equal(limited, good) else limited
+    collapsed = float((limited != good)[base].mean())
+    return limited if collapsed > _COLLAPSED else good
 
 
 def _numbered(*columns: NDArray[Any]) -> Ints:
@@ -148,10 +173,16 @@ def _numbered(*columns: NDArray[Any]) -> Ints:
     return np.concatenate([[0], np.cumsum(new)]).astype(np.int64)
 
 
-def _repeats_alike(good: Floats, groups: Ints) -> bool:
-    """Whether repeats are mostly copies of each other, on a judge without a grid: they are not independent then."""
-    repeats = len(good) - (int(groups[-1]) + 1 if len(groups) else 0)
-    if not repeats or grid_step(good):
+def _repeats_alike(good: Floats, groups: Ints, ends: NDArray[np.bool_]) -> bool:
+    """Whether repeats are mostly copies of each other, on a judge without a grid: they are not independent then.
+
+    Scores at the ends of the range prove nothing (a judge that says 1.0 every time copies nothing), so the copies must
+    be more than 80 % of the repeats elsewhere and at least half of all repeats.
+    """
+    repeats = len(good) - len(np.unique(groups))
+    inside, value = groups[~ends], good[~ends]
+    repeats_inside = len(inside) - len(np.unique(inside))
+    if not repeats_inside or grid_step(good):
         return False
-    distinct = int(_numbered(groups, good)[-1]) + 1
-    return (len(good) - distinct) / repeats > _SAME_REPEATS
+    copies = len(value) - (int(_numbered(inside, value)[-1]) + 1)
+    return copies / repeats_inside > _SAME_REPEATS and 2 * copies >= repeats
