@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from harnesskit.model.errors import WorkspaceError
 from harnesskit.model.metrics import Metric, Metrics
 from harnesskit.model.policy import RegressionPolicy
-from harnesskit.regression import CAPTURED, RegressionResult, choose_baseline, choose_run, judge_run
 from harnesskit.store import database
 from harnesskit.store.export import export
 from harnesskit.store.load import LoadReport, refresh
@@ -20,6 +19,9 @@ from harnesskit.store.parts import DeclarationPart, all_parts
 from harnesskit.workspace.journal import read_tail
 from harnesskit.workspace.layout import JOURNAL, workspace_root
 from harnesskit.workspace.times import read_time
+
+if TYPE_CHECKING:
+    from harnesskit.regression import RegressionResult
 
 Names = str | Sequence[str] | None
 
@@ -124,6 +126,8 @@ class Harness:
     def events(self, last: int = 50, types: Names = None) -> pd.DataFrame:
         """Return the last `last` journal records (`EVENTS`), oldest first, read from the end of the file.
 
+        Looking back (`as_of`), they are the last ones of that time, as loaded.
+
         Parameters
         ----------
         last
@@ -132,6 +136,9 @@ class Harness:
             Only records of this type or these types.
         """
         wanted = None if types is None else {types} if isinstance(types, str) else set(types)
+        if self.as_of is not None:
+            parameters = {"last": max(last, 0), "types": None if wanted is None else sorted(wanted)}
+            return database.query(self._connection, database.script("queries/events.sql"), parameters)
         found = read_tail(self.root / JOURNAL, last, wanted)
         return database.rows_frame("events", found.events)
 
@@ -182,6 +189,8 @@ class Harness:
         PolicyError
             There is no such policy.
         """
+        from harnesskit.regression import CAPTURED, choose_baseline, choose_run, judge_run  # loads scipy
+
         runs = self.runs()
         run_id = choose_run(runs, run)
         baseline_id = choose_baseline(runs, run_id, baseline)
@@ -202,6 +211,26 @@ class Harness:
             metrics=self.metrics,
             policy=self.policies.get(policy, policy) if isinstance(policy, str) else policy,
             root=str(self.root),
+        )
+
+    def regressions(self, last: int = 20, *, policy: str | RegressionPolicy = "default") -> pd.DataFrame:
+        """Return one row per stored replay run with the verdict on it (`RUN_VERDICTS`), newest first.
+
+        Each run is judged alone, as `regression` does.
+
+        Parameters
+        ----------
+        last
+            How many runs, counted from the newest.
+        policy
+            As for `regression`.
+        """
+        from harnesskit.regression import overview_frame, verdict_row
+
+        runs = self.runs()
+        replays = runs[runs["role"] == "replay"].head(last)
+        return overview_frame(
+            [verdict_row(self.regression(row["run_id"], policy=policy), row) for _, row in replays.iterrows()]
         )
 
     def __repr__(self) -> str:
@@ -240,7 +269,10 @@ def open_workspace(root: str | Path, *, as_of: datetime | str | None = None, met
 def _utc(value: datetime | str | None, name: str) -> datetime | None:
     if value is None:
         return None
-    moment = read_time(value.isoformat() if isinstance(value, datetime) else value, name)
+    try:
+        moment = read_time(value.isoformat() if isinstance(value, date) else value, name)  # a datetime is a date
+    except ValueError:  # NaT
+        moment = read_time("", name)
     if moment.at is None:
         raise WorkspaceError(f"{name} must be a time such as '2026-06-01' or a datetime; found {value!r}.")
     return moment.at

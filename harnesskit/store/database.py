@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
+from threading import RLock
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
@@ -18,7 +20,11 @@ from harnesskit.model.views import VIEWS
 from harnesskit.store.arrow import to_frame
 
 CONTRACTS = TABLES | VIEWS
+ONE_AT_A_TIME = RLock()
+"""Held while a connection is used: DuckDB refuses a second thread rather than let it wait."""
+
 _ORDER = {"cases": "created_at NULLS FIRST, case_id", "rules": "created_at NULLS FIRST, rule_id"}
+_SAME_KEY = ("scores", "case_scores", "baselines", "problems", "labels")
 _ARROW = {
     "VARCHAR": pa.string(),
     "JSON": pa.string(),
@@ -46,6 +52,7 @@ def connect(as_of: datetime | None = None) -> duckdb.DuckDBPyConnection:
     """
     # a name in a query means a table of the workspace, never a variable of the caller
     connection = duckdb.connect(":memory:", config={"python_enable_replacements": False})
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")  # else aware times are shifted by the zone of the machine
     connection.execute("SET VARIABLE as_of = $as_of::TIMESTAMP", {"as_of": as_of})
     connection.execute(script("schema.sql"))
     connection.execute(script("views.sql"))
@@ -124,18 +131,31 @@ def query(connection: duckdb.DuckDBPyConnection, text: str, parameters: dict[str
     QueryError
         DuckDB refused the query; the message is DuckDB's own.
     """
-    values = dict(parameters or {})
-    frames = {name: values.pop(name) for name in list(values) if isinstance(values[name], pd.DataFrame)}
-    try:  # on the connection itself: a cursor would not see its variables
-        for name, frame in frames.items():
-            connection.register(name, frame)
-        relation = connection.sql(text, params=values or None)
-        return pd.DataFrame() if relation is None else to_frame(relation.to_arrow_table())
-    except duckdb.Error as error:
-        raise QueryError(f"The query failed. {error}") from error
-    finally:
-        for name in frames:
-            connection.unregister(name)
+    given = parameters or {}
+    frames = {name: value for name, value in given.items() if isinstance(value, pd.DataFrame)}
+    values = {name: _plain(value) for name, value in given.items() if name not in frames}
+    with ONE_AT_A_TIME:
+        try:  # on the connection itself: a cursor would not see its variables
+            for name, frame in frames.items():
+                connection.register(name, frame)
+            relation = connection.sql(text, params=values or None)
+            return pd.DataFrame() if relation is None else to_frame(relation.to_arrow_table())
+        except (duckdb.Error, UnicodeEncodeError) as error:
+            raise QueryError(f"The query failed. {error}") from error
+        finally:
+            for name in frames:
+                connection.unregister(name)
+
+
+def _plain(value: Any) -> Any:
+    """Return a parameter as DuckDB takes it: what came out of a frame is numpy's and pandas' own."""
+    if isinstance(value, (pd.Series, pd.Index, np.ndarray, list, tuple, set, frozenset)):
+        return [_plain(item) for item in value]
+    if value is pd.NA or value is pd.NaT:
+        return None
+    if isinstance(value, np.datetime64):
+        return _plain(pd.Timestamp(value))
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def table(connection: duckdb.DuckDBPyConnection, name: str) -> pd.DataFrame:
@@ -150,16 +170,24 @@ def table(connection: duckdb.DuckDBPyConnection, name: str) -> pd.DataFrame:
     if contract is None:
         known = sorted(CONTRACTS)
         raise QueryError(f"There is no table {name!r}{nearest(str(name), known)}; there are {listed(known, 20)}.")
-    order = _ORDER.get(name) or ", ".join(f'"{column}"' for column in contract.key)
     columns = ", ".join(f'"{column}"' for column in contract.columns)
-    return query(connection, f"SELECT {columns} FROM {name} ORDER BY {order}")  # noqa: S608 - names of this package
+    return query(connection, f"SELECT {columns} FROM {name} ORDER BY {order_of(name)}")  # noqa: S608 - own names
+
+
+def order_of(name: str) -> str:
+    """Return the columns by which a public table is handed out: its key, and what tells rows of one key apart."""
+    contract = CONTRACTS[name]
+    # two runs may hold a sample of one id, and a second control run a trial of one number
+    rest = [column for column in contract.columns if column not in contract.key] if name in _SAME_KEY else []
+    return _ORDER.get(name) or ", ".join(f'"{column}"' for column in (*contract.key, *rest))
 
 
 def dictionary(connection: duckdb.DuckDBPyConnection) -> pd.DataFrame:
     """Return one row per column of every public table and view: table, grain, column, type, meaning."""
     rows = []
     for contract in CONTRACTS.values():
-        kinds = {name: kind for name, kind, *_ in connection.execute(f"DESCRIBE {contract.name}").fetchall()}
+        with ONE_AT_A_TIME:
+            kinds = {name: kind for name, kind, *_ in connection.execute(f"DESCRIBE {contract.name}").fetchall()}
         for column, meaning in contract.columns.items():
             rows.append((contract.name, contract.grain, column, kinds[column], meaning))
     return pd.DataFrame(rows, columns=["table", "grain", "column", "type", "meaning"], dtype=object)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import uuid
@@ -10,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from harnesskit.model.errors import LockedError, WorkspaceError
-from harnesskit.store.database import CONTRACTS, comments
+from harnesskit.store.database import CONTRACTS, ONE_AT_A_TIME, comments, order_of
 
 _MARK = "harnesskit_export"
 
@@ -23,9 +24,9 @@ def export(connection: duckdb.DuckDBPyConnection, path: Path) -> Path:
     Raises
     ------
     LockedError
-        Another process has the file open.
+        Another process, or this one, has the file open.
     WorkspaceError
-        The folder does not exist, or something that is not an export lies at `path`.
+        The folder does not exist or cannot be written, or something that is not an export lies at `path`.
     """
     target = path.expanduser().absolute()
     if not target.parent.is_dir():
@@ -34,22 +35,36 @@ def export(connection: duckdb.DuckDBPyConnection, path: Path) -> Path:
         _check_replaceable(target)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.{uuid.uuid4().hex}.tmp")
     try:
-        with duckdb.connect(str(temporary)) as out:
-            out.execute(f"CREATE TABLE {_MARK} AS SELECT 1 AS format")
-            for name, contract in CONTRACTS.items():
-                order = ", ".join(f'"{column}"' for column in contract.key)
-                rows = connection.sql(f"SELECT * FROM {name} ORDER BY {order}").to_arrow_table()  # noqa: S608 - own names
-                types = connection.execute(f"DESCRIBE {name}").fetchall()
-                columns = ", ".join(f'"{column}"::{kind} AS "{column}"' for column, kind, *_ in types)
-                out.register("incoming", rows)
-                out.execute(f"CREATE TABLE {name} AS SELECT {columns} FROM incoming")  # noqa: S608 - own names
-                out.unregister("incoming")
-            comments(out, "TABLE")
+        with ONE_AT_A_TIME, duckdb.connect(str(temporary)) as out:
+            _write(connection, out)
         temporary.replace(target)
+        _wal(target).unlink(missing_ok=True)  # of the file that was replaced
+    except (OSError, duckdb.IOException) as error:
+        raise WorkspaceError(
+            f"The export {target} cannot be written ({str(error).splitlines()[0]}); check the folder, its permissions "
+            "and the free space."
+        ) from error
     finally:
-        for left in (temporary, temporary.with_name(temporary.name + ".wal")):
-            left.unlink(missing_ok=True)
+        for left in (temporary, _wal(temporary)):
+            with contextlib.suppress(OSError):  # never made, or already renamed
+                left.unlink()
     return target
+
+
+def _write(connection: duckdb.DuckDBPyConnection, out: duckdb.DuckDBPyConnection) -> None:
+    out.execute(f"CREATE TABLE {_MARK} AS SELECT 1 AS format")
+    for name in CONTRACTS:
+        types = connection.execute(f"DESCRIBE {name}").fetchall()
+        columns = ", ".join(f'"{column}"::{kind} AS "{column}"' for column, kind, *_ in types)
+        rows = connection.sql(f"SELECT * FROM {name} ORDER BY {order_of(name)}")  # noqa: S608 - own names
+        out.register("incoming", rows.to_arrow_table())
+        out.execute(f"CREATE TABLE {name} AS SELECT {columns} FROM incoming")  # noqa: S608 - own names
+        out.unregister("incoming")
+    comments(out, "TABLE")
+
+
+def _wal(path: Path) -> Path:
+    return path.with_name(path.name + ".wal")
 
 
 def _check_replaceable(target: Path) -> None:
@@ -64,6 +79,10 @@ def _check_replaceable(target: Path) -> None:
             raise LockedError(
                 f"{target} is in use by {who}, which has it open in DuckDB; close it there or export to another file."
             ) from error
+    except duckdb.ConnectionException as error:
+        raise LockedError(
+            f"{target} is open in this process; close that connection or export to another file."
+        ) from error
     except duckdb.Error:
         pass
     raise WorkspaceError(f"{target} exists and is not an export of harnesskit; choose another name or move it away.")

@@ -11,7 +11,7 @@ import duckdb
 import pandas as pd
 
 from harnesskit.model.frames import TABLES
-from harnesskit.store.database import insert, query, script
+from harnesskit.store.database import ONE_AT_A_TIME, insert, query, script
 from harnesskit.workspace.problems import Problem
 
 
@@ -83,7 +83,8 @@ class LoadReport:
     def counts(self) -> dict[str, int]:
         """Return the number of rows of every table."""
         parts = "\nUNION ALL ".join(f"SELECT '{name}' AS name, count(*) AS n FROM {name}" for name in TABLES)  # noqa: S608
-        found = {str(name): int(n) for name, n in self._connection.execute(parts).fetchall()}
+        with ONE_AT_A_TIME:
+            found = {str(name): int(n) for name, n in self._connection.execute(parts).fetchall()}
         return {name: found[name] for name in TABLES}
 
     def __str__(self) -> str:
@@ -104,16 +105,17 @@ def refresh(root: Path, connection: duckdb.DuckDBPyConnection, parts: list[Part]
     again.
     """
     done: dict[str, Touched] = {}
-    for part in parts:
-        try:
-            connection.execute("BEGIN")
-            done[part.source] = part.refresh(root, connection)
-            connection.execute("COMMIT")
-        except BaseException:
-            with suppress(duckdb.Error):  # stopped before it began or after it was committed: nothing to undo
-                connection.execute("ROLLBACK")
-            raise
-        part.keep()
+    with ONE_AT_A_TIME:
+        for part in parts:
+            try:
+                connection.execute("BEGIN")
+                done[part.source] = part.refresh(root, connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(duckdb.Error):  # stopped before it began or after it was committed: nothing to undo
+                    connection.execute("ROLLBACK")
+                raise
+            part.keep()
     return done
 
 

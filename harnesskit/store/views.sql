@@ -8,19 +8,26 @@ WHERE getvariable('as_of') IS NULL OR created_at <= getvariable('as_of');
 -- One row per run; the captured baselines and each online source count as one run.
 CREATE VIEW runs AS
 SELECT * FROM raw.runs
-WHERE getvariable('as_of') IS NULL OR coalesce(started_at <= getvariable('as_of'), true)
+WHERE getvariable('as_of') IS NULL OR coalesce(coalesce(started_at, finished_at) <= getvariable('as_of'), true)
 UNION ALL
 SELECT 'captured', 'captured', 'captured baselines', NULL, NULL, NULL, min(created_at), max(created_at), NULL, NULL, NULL
 FROM cases HAVING count(*) > 0
 UNION ALL
-SELECT 'online:' || source, 'online', source, NULL, NULL, any_value(version), min(occurred_at), max(occurred_at),
-    NULL, NULL, NULL
-FROM raw.online GROUP BY source;
+SELECT 'online:' || source, 'online', source, NULL, NULL,
+    CASE WHEN min(version) = max(version) THEN min(version) END, min(occurred_at), max(occurred_at), NULL, NULL, NULL
+FROM raw.online
+WHERE getvariable('as_of') IS NULL OR occurred_at <= getvariable('as_of')
+GROUP BY source;
+
+-- One row per attempt of a run; one without a time belongs to the time of its run.
+CREATE VIEW raw.past_samples AS
+SELECT * FROM raw.samples
+WHERE getvariable('as_of') IS NULL OR (coalesce(occurred_at <= getvariable('as_of'), true) AND run_id NOT IN
+    (SELECT run_id FROM raw.runs WHERE coalesce(started_at, finished_at) > getvariable('as_of')));
 
 -- One row per attempt: those of runs, the capture of each case, and the online ones.
 CREATE VIEW samples AS
-SELECT * FROM raw.samples
-WHERE getvariable('as_of') IS NULL OR coalesce(occurred_at <= getvariable('as_of'), true)
+SELECT * FROM raw.past_samples
 UNION ALL
 SELECT 'captured:' || case_id, 'captured', case_id, session_id, NULL, NULL, NULL, 1, 1, true, NULL, NULL, NULL,
     created_at, 'scored', NULL, replay_input, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
@@ -38,6 +45,7 @@ FROM main.cases AS c, json_each(c.baseline_scores) AS j;
 -- One row per sample, metric and grader, before any range is looked at; the run tells equal sample ids apart.
 CREATE VIEW raw.all_scores AS
 SELECT * FROM raw.scores
+WHERE getvariable('as_of') IS NULL OR (run_id, sample_id) IN (SELECT (run_id, sample_id) FROM raw.past_samples)
 UNION ALL
 SELECT 'captured', 'captured:' || case_id, metric, 'harness', NULL, value,
     CASE WHEN value IS NULL THEN 'unscored' ELSE 'ok' END,
@@ -46,7 +54,7 @@ FROM raw.captured
 UNION ALL
 SELECT run_id, sample_id, metric, grader, grader_version, value, score_status, score_reason
 FROM raw.online
-WHERE metric IS NOT NULL;
+WHERE metric IS NOT NULL AND (getvariable('as_of') IS NULL OR occurred_at <= getvariable('as_of'));
 
 -- One row per sample, metric and grader; a value outside the declared range of its metric is out_of_range, not a value.
 CREATE VIEW raw.ranged_scores AS
@@ -76,23 +84,37 @@ SELECT metric, NULL, 0.0, 1.0, true, NULL, NULL, false FROM found WHERE metric N
 -- One row per rule; looking back, the status is the one that the journal had recorded by then.
 CREATE VIEW rules AS
 WITH recorded AS (
-    SELECT rule_id, arg_max(type, "offset") AS type FROM raw.events
-    WHERE type IN ('rule_add', 'rule_promote', 'rule_retire') AND ts <= getvariable('as_of')
+    SELECT rule_id, arg_max(type, "offset") FILTER (ts <= getvariable('as_of')) AS type,
+        arg_min(type, "offset") FILTER (ts > getvariable('as_of')) AS later
+    FROM raw.events
+    WHERE type IN ('rule_add', 'rule_promote', 'rule_retire')
     GROUP BY rule_id
 )
 SELECT r.* REPLACE (CASE
-    WHEN getvariable('as_of') IS NULL OR recorded.type IS NULL THEN r.status
-    WHEN recorded.type = 'rule_add' THEN 'candidate'
+    WHEN getvariable('as_of') IS NULL OR (recorded.type IS NULL AND recorded.later IS NULL) THEN r.status
+    WHEN recorded.type IS NULL AND recorded.later = 'rule_retire' THEN 'unknown' -- a candidate or active until then
+    WHEN recorded.type IS NULL OR recorded.type = 'rule_add' THEN 'candidate'
     WHEN recorded.type = 'rule_promote' THEN 'active'
     ELSE 'retired' END AS status)
 FROM raw.rules AS r LEFT JOIN recorded USING (rule_id)
 WHERE getvariable('as_of') IS NULL OR r.created_at <= getvariable('as_of');
 
 -- One row per notice; one that lies in both folders is the processed one, one in the mailbox wins over the journal's.
+-- Looking back, one that was resolved later was still pending.
 CREATE VIEW notices AS
-SELECT * FROM raw.notices
-WHERE getvariable('as_of') IS NULL OR created_at <= getvariable('as_of')
-QUALIFY row_number() OVER (PARTITION BY notice_id ORDER BY file DESC NULLS LAST) = 1;
+SELECT * EXCLUDE (undone) REPLACE (
+    CASE WHEN undone THEN 'pending' ELSE status END AS status,
+    CASE WHEN NOT undone THEN resolution END AS resolution,
+    CASE WHEN NOT undone THEN resolution_kind END AS resolution_kind,
+    CASE WHEN NOT undone THEN resolution_rule_id END AS resolution_rule_id
+)
+FROM (
+    SELECT *, getvariable('as_of') IS NOT NULL
+        AND coalesce(TRY_CAST(resolution ->> '$.acked_at' AS TIMESTAMP) > getvariable('as_of'), false) AS undone
+    FROM raw.notices
+    WHERE getvariable('as_of') IS NULL OR created_at <= getvariable('as_of')
+    QUALIFY row_number() OVER (PARTITION BY notice_id ORDER BY file DESC NULLS LAST, created_at, summary) = 1
+);
 
 CREATE VIEW events AS
 SELECT * FROM raw.events WHERE getvariable('as_of') IS NULL OR ts <= getvariable('as_of');
@@ -153,10 +175,13 @@ WHERE o.metric IS NOT NULL AND (getvariable('as_of') IS NULL OR o.occurred_at <=
 CREATE VIEW problems AS
 SELECT * FROM raw.problems
 UNION ALL
-SELECT 'evalset', file, NULL, 'id', 'problem', 'duplicate_id',
-    'The id ' || case_id || ' stands in ' || array_to_string(list_sort(list(file) OVER (PARTITION BY case_id)), ' and ')
-    || '; none of them was loaded. Give each case its own id.'
-FROM (SELECT * FROM raw.cases QUALIFY count(*) OVER (PARTITION BY case_id) > 1)
+SELECT 'evalset', c.file, NULL, 'id', 'problem', 'duplicate_id',
+    'The id ' || case_id || ' stands in ' || same.named || '; none of them was loaded. Give each case its own id.'
+FROM raw.cases AS c JOIN (
+    SELECT case_id, array_to_string(list_sort(list(file))[1:5], ' and ')
+        || CASE WHEN count(*) > 5 THEN ' and ' || (count(*) - 5) || ' more' ELSE '' END AS named
+    FROM raw.cases GROUP BY case_id HAVING count(*) > 1
+) AS same USING (case_id)
 UNION ALL
 SELECT 'mailbox', file, NULL, 'id', 'problem', 'duplicate_id',
     'The notice ' || notice_id || ' lies in more than one file; the processed one holds.'

@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 from harnesskit.workspace.cases import CaseRow, interpret, plain_row
 from harnesskit.workspace.layout import EVALSET
-from harnesskit.workspace.problems import Finding, Problem, UnreadableError
-from harnesskit.workspace.reading import UNSURE, parse_carefully, parse_fast, read_file
+from harnesskit.workspace.problems import Problem, UnreadableError
+from harnesskit.workspace.reading import NOWHERE, UNREAD, Stamp, parse_json, read_file, stamp_of
 
 SOURCE = "evalset"
 CHUNK = 2_000
 """Files read before their rows are handed on: bounds memory whatever the size of the set."""
 
 
-Known = dict[str, tuple[int, int, int]]
-"""File name to the stamp (size, mtime in ns, inode) of the bytes that were read from it."""
+Known = dict[str, Stamp]
+"""File name to the stamp of the bytes that were read from it."""
 
 
 class Changes(NamedTuple):
@@ -54,10 +54,10 @@ def look(root: Path, known: Known) -> Changes:
             stamp = known.get(name)
             if stamp is not None:
                 try:
-                    info = entry.stat()
+                    now = stamp_of(entry.stat())
                 except OSError:
-                    info = None
-                if info and stamp == (info.st_size, info.st_mtime_ns, info.st_ino):
+                    now = NOWHERE
+                if stamp == now:
                     same += 1
                     continue
             names.append(name)
@@ -82,7 +82,7 @@ def _left_alone(entry: os.DirEntry[str]) -> Iterator[Problem]:
 
 def printable(name: str) -> str:
     """Return a file name as valid text: bytes that are not UTF-8 are shown as escapes."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return name if name.isascii() else name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def read_cases(root: Path, names: Sequence[str], known: Known) -> Iterator[tuple[list[CaseRow], list[Problem]]]:
@@ -106,24 +106,32 @@ def read_cases(root: Path, names: Sequence[str], known: Known) -> Iterator[tuple
 
 def _read_case(name: str, folder: int, known: Known, rows: list[CaseRow], problems: list[Problem]) -> None:
     """Append the row of one case file to `rows`, and what had to be said about it to `problems`."""
-    known[name] = (-1, -1, -1)  # until it was read: a file that cannot be read is tried again at the next look
+    known[name] = UNREAD
     try:
         data, known[name] = read_file(name, dir_fd=folder)
         digest = hashlib.sha256(data).hexdigest()
-        value = parse_fast(data)
-        if value is not UNSURE and name.isascii():
-            row = plain_row(value, f"{EVALSET}/{name}", digest)
-            if row is not None:
-                rows.append(row)
-                return
-        file, said = f"{EVALSET}/{printable(name)}", list[Finding]()
-        if value is UNSURE:
-            value, said = parse_carefully(data)
+        file = f"{EVALSET}/{name if name.isascii() else printable(name)}"
+        plain = plain_row(data, file, digest)
+        if plain is not None:
+            rows.append(plain)
+            return
+        value, said = parse_json(data)
         row, more = interpret(value, file, digest)
     except UnreadableError as error:
+        if known[name] == UNREAD:
+            known[name] = _unopened(name, folder, error.finding.kind)
         problems.append(error.finding.at(SOURCE, f"{EVALSET}/{printable(name)}"))
         return
     rows.append(row)
     told = {(finding.field, finding.kind) for finding in more}
     said = [finding for finding in said if (finding.field, finding.kind) not in told]
     problems.extend(finding.at(SOURCE, file) for finding in [*said, *more])
+
+
+def _unopened(name: str, folder: int, kind: str) -> Stamp:
+    """Return the stamp of what is no file; a file that could not be read this time is tried again."""
+    try:
+        info = os.stat(name, dir_fd=folder)
+    except OSError:
+        return NOWHERE
+    return stamp_of(info) if kind == "not_a_file" else UNREAD

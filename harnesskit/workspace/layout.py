@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harnesskit.model.errors import WorkspaceError
+from harnesskit.model.errors import WorkspaceError, listed
 
 EVALSET = "evalset"
 JOURNAL = "journal.jsonl"
@@ -22,7 +22,8 @@ LABELS = f"{OURS}/labels.jsonl"
 DECISIONS = f"{OURS}/decisions.jsonl"
 METRICS = f"{OURS}/metrics.toml"
 
-_SIGNS = (EVALSET, JOURNAL, RULES, "mailbox", "state", DUMPS, OURS)
+_SIGNS = (EVALSET, JOURNAL, RULES, "mailbox", HISTORY, DUMPS, RUNS, ONLINE, LABELS, DECISIONS, METRICS)
+"""One of these makes a workspace; the bare names state and harnesskit are those of many other folders."""
 
 
 def workspace_root(root: str | Path) -> Path:
@@ -44,7 +45,7 @@ def workspace_root(root: str | Path) -> Path:
                 f"{path / EVALSET} or give the folder above."
             )
         raise WorkspaceError(
-            f"The folder {path} is not a workspace: none of {', '.join(_SIGNS)} is in it. "
+            f"The folder {path} is not a workspace: none of {listed(list(_SIGNS))} is in it. "
             "A workspace begins with one case file in evalset/."
         )
     return path

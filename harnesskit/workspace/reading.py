@@ -29,11 +29,23 @@ _BOM = b"\xef\xbb\xbf"
 _BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]+|[\]}]+', re.DOTALL)
 """A text (skipped: brackets in it open nothing), or a run of brackets that open or that close."""
 _decode = msgspec.json.Decoder().decode
-_encode = msgspec.json.Encoder().encode
+encode = msgspec.json.Encoder().encode
 
 
-Stamp = tuple[int, int, int]
-"""What tells that a file changed: size, modification time in ns, inode."""
+Stamp = tuple[int, int, int, int]
+"""What tells that a file changed: size, modification time in ns, inode, and the time in ns at which the system noted a
+change of content, name or permissions (which nobody can set back)."""
+
+UNREAD: Stamp = (-2, -2, -2, -2)
+"""The stamp of what could not be read and is tried again at every look."""
+
+NOWHERE: Stamp = (-1, -1, -1, -1)
+"""The stamp of a link to nothing, or to itself."""
+
+
+def stamp_of(info: os.stat_result) -> Stamp:
+    """Return the stamp of a file from what the system says about it."""
+    return info.st_size, info.st_mtime_ns, info.st_ino, info.st_ctime_ns
 
 
 def read_file(path: str, *, dir_fd: int | None = None) -> tuple[bytes, Stamp]:
@@ -63,7 +75,7 @@ def read_file(path: str, *, dir_fd: int | None = None) -> tuple[bytes, Stamp]:
         raise UnreadableError("unreadable", _os_message(error)) from error
     finally:
         os.close(fd)
-    return data, (info.st_size, info.st_mtime_ns, info.st_ino)
+    return data, stamp_of(info)
 
 
 def open_regular(path: str, *, dir_fd: int | None = None) -> tuple[int, os.stat_result]:
@@ -140,11 +152,11 @@ def parse_fast(data: bytes) -> Any:
     try:
         value = _decode(data)
         # an escaped colon ("\u003a") is the only thing that could balance the count
-        sure = b"\\u003" not in data and data.count(b":") == _encode(value).count(b":")
+        sure = b"\\u003" not in data and data.count(b":") == encode(value).count(b":")
     except (msgspec.MsgspecError, RecursionError, ValueError):  # ValueError: a lone surrogate or a huge number
         return UNSURE
     shallow = data.count(b"{") + data.count(b"[") <= MAX_DEPTH
-    return value if sure and (shallow or _depth(value) <= MAX_DEPTH) else UNSURE
+    return value if sure and (shallow or depth(value) <= MAX_DEPTH) else UNSURE
 
 
 def parse_carefully(data: bytes) -> tuple[Any, list[Finding]]:
@@ -200,7 +212,8 @@ def _check_depth(text: str) -> None:
             depth -= len(mark[0])
 
 
-def _depth(value: Any) -> int:
+def depth(value: Any) -> int:
+    """Return the number of levels of objects and lists in a value; 0 for a text, a number, a boolean or null."""
     level, here = 0, [value]
     while here:
         containers = [item for item in here if isinstance(item, (dict, list))]
@@ -250,6 +263,6 @@ def to_json(value: Any) -> str:
     '{"n":9007199254740993,"x":1.0}'
     """
     try:
-        return _encode(value).decode("utf-8")
+        return encode(value).decode("utf-8")
     except (UnicodeEncodeError, ValueError):  # half a surrogate pair: only ASCII escapes can carry it
         return json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
