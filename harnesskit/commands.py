@@ -93,7 +93,7 @@ def _open(arguments: Namespace) -> Harness:
 
 def _write_report(harness: Harness, arguments: Namespace, *, run: str | None, policy: str) -> int:
     result = harness.regression(run, baseline=getattr(arguments, "baseline", None), policy=policy)
-    path = result.report().save(arguments.out)
+    path = result.report(overview=harness.regressions(policy=policy)).save(arguments.out)
     decision = result.decision
     if arguments.json:
         _json({"verdict": decision.verdict, "reasons": decision.reasons, "run": result.run_id, "report": str(path)})

@@ -10,16 +10,18 @@ import pandas as pd
 
 from harnesskit.decisions.regression import decide_regression
 from harnesskit.measures.comparison import compare_runs
-from harnesskit.measures.deltas import case_deltas
+from harnesskit.measures.deltas import case_deltas, case_statuses
 from harnesskit.measures.ledger import evidence_ledger
 from harnesskit.model.decision import Decision
 from harnesskit.model.errors import WorkspaceError, listed, nearest
 from harnesskit.model.metrics import Metrics
 from harnesskit.model.policy import RegressionPolicy
+from harnesskit.model.results import RUN_VERDICTS
 from harnesskit.reports.model import Report
 from harnesskit.reports.regression import regression_report
 
 CAPTURED = "captured"
+STATUSES = ("regressed", "improved", "unchanged", "inconclusive", "skipped")
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,16 @@ class RegressionResult:
     decision: Decision
     root: str = field(repr=False)
 
-    def report(self, title: str | None = None) -> Report:
-        """Return the report; ``.save("report.html")``, ``.md`` or ``.json``."""
+    def report(self, title: str | None = None, *, overview: pd.DataFrame | None = None) -> Report:
+        """Return the report; ``.save("report.html")``, ``.md`` or ``.json``.
+
+        Parameters
+        ----------
+        title
+            Heading; the run when None.
+        overview
+            Verdicts on other runs, to show beside this one: `Harness.regressions()`.
+        """
         policy = self.decision.policy.get("name", "default")
         argument = {
             "fixed": f":{self.decision.policy.get('trials')}",
@@ -63,10 +73,34 @@ class RegressionResult:
             self.decision,
             ledger=self.ledger,
             runs=self.runs,
+            overview=overview,
             problems=self.problems,
             title=title or f"Regression report: {self.run_id}",
             reproduce=shlex.join(command),
         )
+
+
+def verdict_row(result: RegressionResult, run: pd.Series[Any]) -> dict[str, Any]:
+    """Return one row of the overview: a run of ``queries/replay_runs.sql`` and the verdict on it."""
+    asked, kept = run["n_asked"], int(run["n_cases"])
+    cases = case_statuses(result.deltas)["status"] if len(result.deltas) else pd.Series(dtype=object)
+    scored = result.deltas.loc[result.deltas["n_candidate"].fillna(0) > 0, "case_id"].nunique()
+    return {
+        "run_id": result.run_id,
+        "ended": run["ended"],
+        "baseline_id": result.baseline_id,
+        "verdict": result.decision.verdict,
+        "n_asked": kept if pd.isna(asked) else int(asked),
+        "n_kept": kept,
+        "n_scored": int(scored),
+        **{f"n_{status}": int((cases == status).sum()) for status in STATUSES},
+        "reason": result.decision.reasons[0] if result.decision.reasons else "",
+    }
+
+
+def overview_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return the rows of the overview as a frame by its contract."""
+    return pd.DataFrame(rows, columns=list(RUN_VERDICTS.columns))
 
 
 def choose_run(runs: pd.DataFrame, run: str | None) -> str:

@@ -133,3 +133,24 @@ CHECKS = Contract(
         "note": "in words",
     },
 )
+
+RUN_VERDICTS = Contract(
+    name="run verdicts",
+    grain="run",
+    key=("run_id",),
+    columns={
+        "run_id": "run judged",
+        "ended": "when it ended, UTC",
+        "baseline_id": "run it was compared with, or captured",
+        "verdict": "pass, fail or inconclusive",
+        "n_asked": "cases the run was asked to replay",
+        "n_kept": "cases whose result is known",
+        "n_scored": "cases with at least one score",
+        "n_regressed": "cases whose status is regressed",
+        "n_improved": "cases whose status is improved",
+        "n_unchanged": "cases whose status is unchanged",
+        "n_inconclusive": "cases whose status is inconclusive",
+        "n_skipped": "cases whose status is skipped",
+        "reason": "first reason of the verdict",
+    },
+)

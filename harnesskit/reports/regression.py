@@ -17,6 +17,7 @@ from harnesskit.reports.document import Block, Chart, Code, Prose, Section, Tabl
 from harnesskit.reports.masking import mask_frame
 from harnesskit.reports.model import Report
 from harnesskit.reports.ordering import worst_first
+from harnesskit.reports.regression_columns import CASES, LEDGER, METRICS, OVERVIEW, RUNS, STATES
 from harnesskit.reports.regression_words import (
     CAPTURED,
     compared,
@@ -27,66 +28,6 @@ from harnesskit.reports.regression_words import (
     uses_captured,
 )  # fmt: skip
 
-_CASES = (
-    Column("case_id", "Case", "text"),
-    Column("metric", "Metric", "text"),
-    Column("kind", "Kind", "text"),
-    Column("status", "Status", "status"),
-    Column("suspect", "Suspect", "mark"),
-    Column("delta", "Change", "change"),
-    Column("low", "Interval", "interval", "high"),
-    Column("baseline", "Baseline", "number"),
-    Column("candidate", "Candidate", "number"),
-    Column("n_baseline", "Trials base / cand.", "pair", "n_candidate"),
-    Column("reason", "Reason", "text"),
-    Column("runs_needed", "Replays to settle", "count"),
-    Column("n_unscored", "Unscored", "count"),
-    Column("interval_kind", "Interval by", "text"),
-)
-_METRICS = (
-    Column("metric", "Metric", "text"),
-    Column("kind", "Kind", "text"),
-    Column("n_paired", "Cases compared", "of", "n_cases"),
-    Column("baseline", "Baseline mean", "number"),
-    Column("candidate", "Candidate mean", "number"),
-    Column("delta", "Mean change", "change"),
-    Column("low", "95 % interval", "interval", "high"),
-    Column("percent", "Change in %", "percent"),
-    Column("n_regressed", "Regressed", "count"),
-    Column("n_inconclusive", "Inconclusive", "count"),
-    Column("n_unchanged", "Unchanged", "count"),
-    Column("n_improved", "Improved", "count"),
-    Column("n_skipped", "Skipped", "count"),
-    Column("higher_is_better", "Higher is better", "flag"),
-)
-_RUNS = (
-    Column("run_id", "Run", "text"),
-    Column("role", "Role", "text"),
-    Column("label", "Label", "text"),
-    Column("agent", "Agent", "text"),
-    Column("version", "Version", "text"),
-    Column("started_at", "Started", "text"),
-    Column("finished_at", "Finished", "text"),
-    Column("fingerprint", "Fingerprint", "text"),
-)
-_STATES = (
-    Column("side", "Side", "text"),
-    Column("metric", "Metric", "text"),
-    Column("kind", "Kind", "text"),
-    Column("state", "State", "text"),
-    Column("n_cases", "Cases", "count"),
-    Column("n_trials", "Trials", "count"),
-    Column("reason", "Reason", "text"),
-)
-_LEDGER = (
-    Column("metric", "Metric", "text"),
-    Column("kind", "Kind", "text"),
-    Column("n_cases", "Cases asked for", "count"),
-    Column("n_paired", "Scored on both sides", "count"),
-    Column("n_baseline_only", "Baseline only", "count"),
-    Column("n_candidate_only", "Candidate only", "count"),
-    Column("n_skipped", "Skipped", "count"),
-)
 _ONE_SIDED = ("case_id", "metric", "kind", "n_baseline", "reason")
 _COMMON_SCALE = 1.0  # metrics whose changes all lie within this share one chart; any other gets its own
 _MOST_CHARTS = 4
@@ -100,6 +41,7 @@ def regression_report(
     *,
     ledger: pd.DataFrame | None = None,
     runs: pd.DataFrame | None = None,
+    overview: pd.DataFrame | None = None,
     problems: pd.DataFrame | None = None,
     title: str = "Regression report",
     reproduce: str | Sequence[str] | None = None,
@@ -120,6 +62,8 @@ def regression_report(
         Evidence ledger: what became of every case and trial, folded under the counts of `comparison`.
     runs
         The runs compared, rows of ``runs``.
+    overview
+        Other runs of the workspace with their verdicts (`harnesskit.model.results.RUN_VERDICTS`), newest first.
     problems
         What was wrong on the way in, rows of ``problems``; None when it was not looked at, which the report says.
     title
@@ -159,6 +103,7 @@ def regression_report(
         ("In short", [_tally(ranked)]),
         ("Evidence", _ledger(ledger, comparison)),
         ("What is compared with what", _compared(ranked, comparison, runs)),
+        ("Runs in this workspace", _overview(overview)),
         ("Policy", _policy(decision)),
         ("Metrics", _metrics(comparison)),
         ("Cases, worst first", _cases(ranked)),
@@ -177,11 +122,11 @@ def _tally(deltas: pd.DataFrame) -> Tally:
 
 def _ledger(ledger: pd.DataFrame | None, comparison: pd.DataFrame) -> list[Block]:
     blocks: list[Block] = []
-    columns = [column.name for column in _LEDGER if column.name in comparison]
+    columns = [column.name for column in LEDGER if column.name in comparison]
     caption = "Cases asked for and scored, one row per kind and metric"
-    blocks.append(Table("scored", caption, comparison[columns], _LEDGER))
+    blocks.append(Table("scored", caption, comparison[columns], LEDGER))
     if ledger is not None:
-        blocks.append(Table("ledger", "What became of every case and trial", ledger, _STATES, open_rows=0))
+        blocks.append(Table("ledger", "What became of every case and trial", ledger, STATES, open_rows=0))
     return blocks
 
 
@@ -190,8 +135,15 @@ def _compared(deltas: pd.DataFrame, comparison: pd.DataFrame, runs: pd.DataFrame
     if uses_captured(deltas, comparison):
         blocks.append(Prose((CAPTURED,), strong=True))
     if runs is not None:
-        blocks.append(Table("runs", "The runs compared, one row per run", runs, _RUNS))
+        blocks.append(Table("runs", "The runs compared, one row per run", runs, RUNS))
     return blocks
+
+
+def _overview(overview: pd.DataFrame | None) -> list[Block]:
+    if overview is None or overview.empty:
+        return []
+    caption = "Each run judged alone by the same policy, newest first"
+    return [Table("overview", caption, overview, OVERVIEW)]
 
 
 def _policy(decision: Decision) -> list[Block]:
@@ -204,7 +156,7 @@ def _policy(decision: Decision) -> list[Block]:
 
 
 def _metrics(comparison: pd.DataFrame) -> list[Block]:
-    table = Table("comparison", "Mean change, one row per kind and metric", comparison, _METRICS)
+    table = Table("comparison", "Mean change, one row per kind and metric", comparison, METRICS)
     title = "Mean change from the baseline (square) to the candidate (dot), with its 95 % interval"
     charts = _charts(plot_comparison, comparison, title, comparison_finding, ("kind", "metric"))
     return [table, *_doubts(comparison), *charts]
@@ -221,7 +173,7 @@ def _doubts(comparison: pd.DataFrame) -> list[Block]:
 def _cases(deltas: pd.DataFrame) -> list[Block]:
     title = "Change of each case with its interval, worst first"
     charts = _charts(plot_case_deltas, deltas, title, forest_finding, ("case_id", "metric"))
-    return [*charts, Table("case_deltas", "Change of each case, one row per case and metric", deltas, _CASES)]
+    return [*charts, Table("case_deltas", "Change of each case, one row per case and metric", deltas, CASES)]
 
 
 def _charts(
@@ -268,7 +220,7 @@ def _one_sided(deltas: pd.DataFrame) -> list[Block]:
     if "n_baseline" not in deltas or "n_candidate" not in deltas:
         return []
     base, cand = (pd.to_numeric(deltas[name], errors="coerce").fillna(0) > 0 for name in ("n_baseline", "n_candidate"))
-    columns = tuple(column for column in _CASES if column.name in _ONE_SIDED)
+    columns = tuple(column for column in CASES if column.name in _ONE_SIDED)
     sides = deltas[base.to_numpy() != cand.to_numpy()]
     return [Table("one_sided", "Cases with a score on one side only: compared with nothing", sides, columns)]
 
