@@ -1,0 +1,49 @@
+"""The notebooks: clean, thin, and they reach the planted verdict."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.run_notebooks import FOLDER, execute, notebooks
+
+ALLOWED_IMPORTS = ("import harnesskit as hk", "import pandas as pd", "from pathlib import Path")
+
+
+@pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.name)
+def test_a_notebook_is_clean_and_thin(path: Path):
+    book = json.loads(path.read_text(encoding="utf-8"))
+    assert (book["nbformat"], book["nbformat_minor"]) == (4, 5)
+    assert set(book["metadata"]) <= {"kernelspec", "language_info"}
+    assert book["metadata"]["kernelspec"]["name"] == "python3"
+    code = [cell for cell in book["cells"] if cell["cell_type"] == "code"]
+    assert len(code) <= 15
+    for cell in code:
+        source = "".join(cell["source"])
+        assert not cell["outputs"], path.name
+        assert cell["execution_count"] is None, path.name
+        assert len(source.splitlines()) <= 8, source
+        for line in source.splitlines():
+            assert not line.lstrip().startswith(("def ", "class ", "for ", "while ", "try:", "with ")), line
+            if line.startswith(("import ", "from ")):
+                assert line in ALLOWED_IMPORTS, line
+
+
+@pytest.mark.parametrize("path", notebooks(), ids=lambda path: path.name)
+def test_a_notebook_has_one_tagged_parameters_cell_and_a_question_as_title(path: Path):
+    book = json.loads(path.read_text(encoding="utf-8"))
+    tagged = [cell for cell in book["cells"] if "parameters" in cell["metadata"].get("tags", [])]
+    assert len(tagged) == 1
+    title = "".join(book["cells"][0]["source"]).splitlines()[0]
+    assert title.startswith("# ")
+    assert title.endswith("?")
+
+
+def test_the_regression_notebook_reaches_the_planted_verdict(tmp_path: Path):
+    texts = execute(FOLDER / "01_regression.ipynb", tmp_path)
+    assert any("FAIL" in text and "fell from" in text for text in texts)
+    page = (tmp_path / "regression-report.html").read_text(encoding="utf-8")
+    assert "c-eeab9567e5" in page
+    assert "c-34e0eb9799" in page
