@@ -89,18 +89,15 @@ def insert(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[tup
     """Add `rows`, tuples in the order of the columns of ``raw.<table>``, in one statement."""
     if not rows:
         return
-    connection.register("incoming", _rows_table(table, rows))
-    try:
-        connection.execute(f"INSERT INTO raw.{table} SELECT * FROM incoming")  # noqa: S608 - a name of this package
-    finally:
-        connection.unregister("incoming")
+    # a registered name would keep its table until the transaction ends, and with it a copy of everything inserted
+    connection.from_arrow(_rows_table(table, rows)).insert_into(f"raw.{table}")
 
 
 def _rows_table(table: str, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
-    types = _types(table)
+    types, pool = _types(table), pa.system_memory_pool()  # the default one keeps what it once held
     columns: Iterable[Any] = zip(*rows, strict=True) if rows else [()] * len(types)
     return pa.table(
-        [pa.array(column, type=kind) for column, (_, kind) in zip(columns, types, strict=True)],
+        [pa.array(column, type=kind, memory_pool=pool) for column, (_, kind) in zip(columns, types, strict=True)],
         names=[name for name, _ in types],
     )
 

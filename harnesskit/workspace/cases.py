@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
+from datetime import datetime
 from sys import float_info
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from harnesskit.model.errors import nearest
+from harnesskit.model.text import visible
+from harnesskit.workspace.documents import kind_of
 from harnesskit.workspace.problems import Finding, UnreadableError, shown
 from harnesskit.workspace.reading import MAX_DEPTH, clean_text, depth, encode, to_json
 from harnesskit.workspace.times import read_time
@@ -117,8 +119,7 @@ def interpret(value: Any, file: str, digest: str) -> tuple[CaseRow, list[Finding
         Not an object, or without a usable id.
     """
     if not isinstance(value, dict):
-        what = type(value).__name__.replace("str", "text").replace("dict", "object")
-        raise UnreadableError("not_an_object", f"A case is a JSON object; found {what}. It was left out.")
+        raise UnreadableError("not_an_object", f"A case is a JSON object; found {kind_of(value)}. It was left out.")
     said: list[Finding] = []
     case_id = _identity(value, said)
     _unknown_fields(value, said)
@@ -158,7 +159,7 @@ def _identity(value: dict[str, Any], said: list[Finding]) -> str:
 def _clean(text: str, field: str, said: list[Finding]) -> str:
     clean = clean_text(text)
     if clean != text:
-        message = f"{field} holds half of a surrogate pair; it is shown as a \\u escape."
+        message = f"{visible(field)} holds half of a surrogate pair; it is shown as a \\u escape."
         said.append(Finding(field, "problem", "lone_surrogate", message))
     return clean
 
@@ -226,9 +227,10 @@ def _number(score: Any, field: str, said: list[Finding]) -> float | None:
                 return score
         except OverflowError:
             pass
-        said.append(Finding(field, "problem", "too_large", f"{field} is too large for a score; it is unscored."))
+        message = f"{visible(field)} is too large for a score; it is unscored."
+        said.append(Finding(field, "problem", "too_large", message))
     elif score is not None:
-        message = f"{field} is {shown(score)}, not a number; it is unscored. Write a JSON number or null."
+        message = f"{visible(field)} is {shown(score)}, not a number; it is unscored. Write a JSON number or null."
         said.append(Finding(field, "problem", "not_a_number", message))
     return None
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from harnesskit.model.text import visible
 from harnesskit.workspace.problems import Finding, UnreadableError, shown
 
 MAX_DEPTH = 100
@@ -227,11 +228,12 @@ def _strict(value: Any, field: str, findings: list[Finding]) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         name = "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
         kind = "not_a_number" if math.isnan(value) else "infinite"
-        message = f"{field or 'the value'} is {name}, which JSON does not have; it is read as null."
+        message = f"{visible(field) or 'the value'} is {name}, which JSON does not have; it is read as null."
         findings.append(Finding(field, "problem", kind, message))
         return None
     if isinstance(value, str) and not _encodable(value):
-        message = f"{field or 'the value'} holds half of a surrogate pair; shown as a \\u escape in text columns."
+        where = visible(field) or "the value"
+        message = f"{where} holds half of a surrogate pair; shown as a \\u escape in text columns."
         findings.append(Finding(field, "problem", "lone_surrogate", message))
         return value
     if isinstance(value, dict):
