@@ -1,0 +1,1 @@
+"""Replays: the contract of a replay function, its rule tools, time limits, records and scores."""
