@@ -24,6 +24,7 @@ MAY_IMPORT = {
     "replays": {"model", "workspace"},
     "graders": {"model", "workspace"},
     "store": {"model", "workspace"},
+    "live": {"model", "workspace"},
     "importers": {"model", "workspace"},
     "measures": {"model", "stats"},
     "trials": {"model", "stats", "workspace", "replays", "measures", "decisions"},

@@ -40,12 +40,13 @@ MIXED = [
 ]
 
 
-@pytest.mark.parametrize("last", [1, 2, 3, 5, 7, 8, 9, 1_000])
 @pytest.mark.parametrize("end", ["", '{"type": "torn', '{"type": "whole"}', " ", "\r\n"], ids=repr)
-def test_the_tail_is_the_end_of_the_table(root, last, end):
+def test_the_tail_is_the_end_of_the_table(root, end):
     append(root / "journal.jsonl", "".join(MIXED) + end)
     harness = hk.open(root)
-    same(harness.events(last), harness.table("events").tail(last))
+    table = harness.table("events")
+    for last in (1, 2, 3, 5, 7, 8, 9, 1_000):
+        same(harness.events(last), table.tail(last))
 
 
 @pytest.mark.parametrize("types", ["recovery", ["recovery", "health"], ("nothing",), [], {"skip"}])

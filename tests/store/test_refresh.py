@@ -121,12 +121,12 @@ def test_one_id_in_two_files_is_in_neither_until_one_is_gone(root):
 
 def test_an_id_in_very_many_files_names_five_of_them(root):
     text = (root / "evalset" / "c-0.json").read_text()
-    for n in range(3_000):
+    for n in range(1_000):
         (root / "evalset" / f"copy-{n:05}.json").write_text(text)
     messages = hk.open(root).problems()["message"]
-    assert len(messages) == 3_001
+    assert len(messages) == 1_001
     assert messages.str.len().max() < 400
-    assert "and 2996 more" in messages[0]
+    assert "and 996 more" in messages[0]
 
 
 def test_a_folder_named_like_a_case_is_one_problem_and_no_change(root):
@@ -185,7 +185,7 @@ def test_a_torn_last_line_is_read_when_it_is_whole(root):
 
 
 @pytest.mark.parametrize("in_place", [True, False])
-@pytest.mark.parametrize("length", [1, 2, 3, 50])
+@pytest.mark.parametrize("length", [1, 3, 50])
 def test_a_journal_that_was_replaced_is_read_again(root, in_place, length):
     journal = root / "journal.jsonl"
     append(journal, event("skip", session_id="s-1"))
@@ -380,22 +380,23 @@ PLACES = [
 
 
 @pytest.mark.parametrize("kind", [StopError, KeyboardInterrupt])
-@pytest.mark.parametrize(("module", "name"), PLACES, ids=lambda v: getattr(v, "__name__", v))
-def test_an_interrupted_refresh_loses_nothing(root, monkeypatch, module, name, kind):
+def test_an_interrupted_refresh_loses_nothing(root, monkeypatch, kind):
     run(root, "run-1")
     put(root / "mailbox/pending/n-1.json", notice("n-1"))
-    harness = hk.open(root)
+    harnesses = [hk.open(root) for _ in PLACES]
     changed(root)
+    right = everything(hk.open(root))
 
     def stop(*_arguments, **_named):
         raise kind
 
-    monkeypatch.setattr(module, name, stop)
-    with pytest.raises(kind):
+    for harness, (module, name) in zip(harnesses, PLACES, strict=True):
+        monkeypatch.setattr(module, name, stop)
+        with pytest.raises(kind):
+            harness.refresh()
+        monkeypatch.undo()
         harness.refresh()
-    monkeypatch.undo()
-    harness.refresh()
-    assert everything(harness) == everything(hk.open(root))
+        assert everything(harness) == right, name
 
 
 def changed(root):
@@ -411,23 +412,25 @@ def changed(root):
     put(root / "rules.jsonl", '{"id": "r-1", "status": "active", "rule": "x", "created_at": "2026-06-01T00:00:00Z"}\n')
 
 
-@pytest.mark.parametrize("source", ["metrics", "evalset", "journal", "mailbox", "run", "rules"])
-def test_a_stop_after_the_commit_reads_nothing_twice(root, monkeypatch, source):
+def test_a_stop_after_the_commit_reads_nothing_twice(root, monkeypatch):
     run(root, "run-1")
     put(root / "mailbox/pending/n-1.json", notice("n-1"))
-    harness = hk.open(root)
+    sources = ("metrics", "evalset", "journal", "mailbox", "run", "rules")
+    harnesses = [hk.open(root) for _ in sources]
     changed(root)
-    part = next(part for part in harness._parts if part.source == source)
+    right = everything(hk.open(root))
 
     def stop():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(part, "keep", stop)
-    with pytest.raises(KeyboardInterrupt):
+    for harness, source in zip(harnesses, sources, strict=True):
+        part = next(part for part in harness._parts if part.source == source)
+        monkeypatch.setattr(part, "keep", stop)
+        with pytest.raises(KeyboardInterrupt):
+            harness.refresh()
+        monkeypatch.undo()
         harness.refresh()
-    monkeypatch.undo()
-    harness.refresh()
-    assert everything(harness) == everything(hk.open(root))
+        assert everything(harness) == right, source
 
 
 class Trapped:
@@ -453,7 +456,7 @@ class Trapped:
 def test_an_interrupt_at_any_statement_loses_nothing(root, after):
     run(root, "run-1")
     put(root / "mailbox/pending/n-1.json", notice("n-1"))
-    harnesses = [(at, hk.open(root)) for at in (1, 2, 3, 6, 9, 12, 24, 34, 44, 54)]
+    harnesses = [(at, hk.open(root)) for at in (1, 2, 3, 6, 12, 24, 36, 48)]
     changed(root)
     right = everything(hk.open(root))
     for at, harness in harnesses:
