@@ -31,6 +31,10 @@ class QueryError(HarnesskitError, ValueError):
     """A table name, a column or a query is not valid; the message lists what is."""
 
 
+class EvalSetFullWarning(UserWarning):
+    """The eval set is full and holds nothing but wins, so a case was not captured."""
+
+
 def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:
     """Return ``" (did you mean 'x'?)"`` for the closest known name, else an empty string.
 

@@ -7,6 +7,7 @@ import json
 import os
 import stat
 import uuid
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +28,39 @@ def write_atomic(path: Path, data: bytes) -> None:
     WorkspaceError
         The file cannot be written; the old content is untouched.
     """
+    with drafted(path, data) as put:
+        put()
+
+
+@contextlib.contextmanager
+def drafted(path: Path, data: bytes) -> Iterator[Callable[[], None]]:
+    """Write and sync `data` beside `path`, then hand over the function that puts it in place.
+
+    What must be on record before the file changes can be written in between, when the space is already taken.
+
+    Raises
+    ------
+    WorkspaceError
+        The file cannot be written or put in place; the old content is untouched.
+    """
     draft = path.with_name(f"{path.name}.{os.getpid()}.{uuid.uuid4().hex}.tmp")
-    try:
-        with draft.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+
+    def put() -> None:
+        try:
+            draft.replace(path)
+        except OSError as error:
+            raise WorkspaceError(_refusal(path, error)) from error
         sync_folder(path.parent)
-    except OSError as error:
-        raise WorkspaceError(_refusal(path, error)) from error
+
+    try:
+        try:
+            with draft.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise WorkspaceError(_refusal(path, error)) from error
+        yield put
     finally:
         with contextlib.suppress(OSError):  # already renamed, or never made
             draft.unlink()
@@ -64,7 +88,20 @@ def append_line(path: Path, line: bytes) -> None:
     >>> path.read_bytes()
     b'{"whole": 1}\n{"to\n{"next": 2}\n'
     """
-    if b"\n" in line:
+    append_lines(path, [line])
+
+
+def append_lines(path: Path, lines: Sequence[bytes]) -> None:
+    """Append `lines` as `append_line` does, all of them in one write.
+
+    Raises
+    ------
+    WorkspaceError
+        The file cannot be written, or is no ordinary file.
+    ValueError
+        A line holds a newline, so it would be read as two.
+    """
+    if any(b"\n" in line for line in lines):
         raise ValueError(f"one line at a time: the record for {path.name} holds a newline")
     try:
         fd = os.open(path, _APPEND, 0o666)
@@ -73,7 +110,7 @@ def append_line(path: Path, line: bytes) -> None:
             if not stat.S_ISREG(info.st_mode):
                 raise WorkspaceError(f"cannot append to {path}: it is not a file; move it away and try again.")
             torn = info.st_size > 0 and _last_byte(fd, info.st_size) != b"\n"
-            _write_all(fd, b"\n" * torn + line + b"\n")
+            _write_all(fd, b"\n" * torn + b"".join(line + b"\n" for line in lines))
             _sync_data(fd)
         finally:
             os.close(fd)
