@@ -1,0 +1,1 @@
+"""The runners that decide what to replay next, and what follows from it."""
