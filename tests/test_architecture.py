@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "replays": {"model", "workspace"},
     "graders": {"model", "workspace"},
     "store": {"model", "workspace"},
-    "live": {"model", "workspace"},
+    "live": {"model", "workspace", "replays"},
     "importers": {"model", "workspace"},
     "measures": {"model", "stats"},
     "trials": {"model", "stats", "workspace", "replays", "measures", "decisions"},
@@ -81,7 +81,7 @@ def test_the_walk_sees_the_package():
     """Guard of the guards: the tests below would pass on an empty list."""
     assert {"harnesskit.model.frames", "harnesskit.store.database", "harnesskit.harness"} <= set(MODULES)
     found = {item.target for item in imports(PACKAGE / "harness.py")}
-    assert {"harnesskit.store.database", "harnesskit.model.errors"} <= found
+    assert {"harnesskit.store.database", "harnesskit.model.policy"} <= found
 
 
 def test_imports_follow_the_table():
@@ -159,12 +159,14 @@ def test_functions_are_short():
 
 
 def test_packages_load_nothing():
-    """A package's __init__ holds its docstring only, so that importing one module loads no other."""
+    """Importing one module loads no other: a package's __init__ holds its docstring, or gives names when asked."""
     for path in SOURCES:
         if path.name == "__init__.py" and path.parent != PACKAGE:
-            body = tree_of(path).body
-            assert len(body) == 1, path
-            assert isinstance(body[0], ast.Expr), path
+            first, *rest = tree_of(path).body
+            assert isinstance(first, ast.Expr), path
+            assert not list(imports(path)), path
+            if rest:
+                assert "__getattr__" in {node.name for node in rest if isinstance(node, ast.FunctionDef)}, path
 
 
 def test_every_module_says_what_it_is_for():
