@@ -1,18 +1,20 @@
 """The generic operations that the field reports call, in terms of harnesskit.
 
 A field report gives a folder of case files, or a file of samples with stand-in names; here each becomes a workspace of
-its own in a temporary folder. Grading, replaying and reports are not built yet, and say so.
+its own in a temporary folder. Grading and reports of anything are not built yet, and say so.
 """
 
 from __future__ import annotations
 
 import atexit
+import inspect
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -21,12 +23,15 @@ import duckdb
 import pandas as pd
 
 import harnesskit as hk
+from harnesskit.model.case import EvalCase
+from harnesskit.model.replay import ReplayError, ReplayResult
+from harnesskit.replays import replay as replaying
 from harnesskit.workspace.fields import read_score
 from harnesskit.workspace.jsonlines import JsonLines, Record
 from harnesskit.workspace.problems import Problem
 from harnesskit.workspace.reading import to_json
 from harnesskit.workspace.rows import RunRow, SampleRow, ScoreRow
-from harnesskit.workspace.runs import RunWriter, create_run
+from harnesskit.workspace.runs import RunWriter, create_run, run_folders
 from harnesskit.workspace.times import read_time
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -172,9 +177,14 @@ def _sample_rows(harness: Any) -> list[dict[str, Any]]:
 
 
 def compare(
-    base: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]], *, policy: Any = "default", metrics: Any = ()
+    base: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]], *, policy: Any = None, metrics: Any = ()
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Compare cases (their captured scores) or samples with samples: rows per case and metric, and the whole."""
+    """Compare cases (their captured scores) or samples with samples: rows per case and metric, and the whole.
+
+    Without a policy, captured scores and a single replay of each are compared as the reference does, with margins.
+    """
+    if policy is None:
+        policy = "reference" if base and "baseline_scores" in base[0] else "default"
     before, after = _scores_frame(base), _scores_frame(new)
     deltas = hk.case_deltas(before, after, policy=policy, metrics=metrics)
     decision = hk.decide_regression(deltas, policy=policy)
@@ -257,14 +267,61 @@ def grade(rows: Any, grader: Any, **options: Any) -> Any:
     _not_yet("grading")
 
 
-def replay(cases: Any, fn: Any, **options: Any) -> Any:
-    """Replaying comes with harnesskit.replays."""
-    _not_yet("replaying")
+def replay(cases: Sequence[Mapping[str, Any]], fn: Any, *, cache_dir: Any = None, **options: Any) -> Any:
+    """Replay cases through a function that returns the scores of the new session: one row per attempt."""
+    given, kept = _replayable(cases), _replay_options(**options)
+    if cache_dir is None:
+        return _replayed(replaying.replay(given, _with_scores(fn), **kept))
+    for folder in reversed(run_folders(Path(cache_dir))):  # a cache is a run that is taken up again, or refuses
+        try:
+            return _replayed(replaying.replay(given, _with_scores(fn), root=cache_dir, resume=folder.name, **kept))
+        except ReplayError:
+            continue
+    return _replayed(replaying.replay(given, _with_scores(fn), root=cache_dir, **kept))
 
 
-async def areplay(cases: Any, fn: Any, **options: Any) -> Any:
-    """Replaying comes with harnesskit.replays."""
-    _not_yet("replaying")
+async def areplay(cases: Sequence[Mapping[str, Any]], fn: Any, **options: Any) -> Any:
+    """Replay cases on the running event loop."""
+    return _replayed(await replaying.areplay(_replayable(cases), _with_scores(fn), **_replay_options(**options)))
+
+
+def _replay_options(
+    *, timeout: float | None = None, retries: int = 0, repeats: int = 1, db: Any = None, resume: bool = False
+) -> dict[str, Any]:
+    options: dict[str, Any] = {"timeout_s": timeout or 300.0, "retries": retries, "trials": repeats, "progress": False}
+    if db is not None:
+        options |= {"root": f"{db}.workspace", "resume" if resume else "run": "field-report"}
+    return options
+
+
+def _replayable(cases: Sequence[Mapping[str, Any]]) -> list[Any]:
+    given = ("id", "session_id", "kind", "signature", "baseline_scores", "replay_input", "notes")
+    return [EvalCase(**{name: case[name] for name in given if case.get(name) is not None}) for case in cases]
+
+
+def _with_scores(fn: Any) -> Any:
+    """Make the scores that `fn` returns those of a new session, as the replay contract wants them."""
+
+    def session(scores: Any) -> Any:
+        return ReplayResult(f"new-{uuid.uuid4().hex}", scores=scores)
+
+    if inspect.iscoroutinefunction(fn):
+
+        async def later(case: Any) -> Any:
+            return session(await fn(case.record()))
+
+        return later
+    return lambda case: session(fn(case.record()))
+
+
+def _replayed(samples: pd.DataFrame) -> list[dict[str, Any]]:
+    rows = []
+    for row in samples.to_dict("records"):
+        known = {name: _missing_as_none(value) for name, value in row.items() if name != "scores"}
+        scores = {one["metric"]: one["value"] for one in json.loads(row["scores"])}
+        status = {"scored": "ok", "inconclusive": "ok"}.get(row["status"], row["status"])
+        rows.append({**known, "repeat": row["trial"] - 1, "status": status, "scores": scores, "error": known["reason"]})
+    return rows
 
 
 def report(result: Any, fmt: str, path: Any) -> Any:

@@ -21,15 +21,11 @@ from harnesskit.replays.scoring import (
     outcome_score,
     verifier_call,
 )
-from harnesskit.replays.setup import Record, Setup, Trial
+from harnesskit.replays.setup import InconclusiveError, Interrupted, Record, Setup, Trial
 from harnesskit.workspace.reading import clean_text, to_json
 from harnesskit.workspace.rows import SampleRow, ScoreRow
 
 LONGEST_ERROR = 2_000
-
-
-class Interrupted(Exception):  # noqa: N818 - what happened, not what is wrong
-    """The user stopped the run from inside a replay."""
 
 
 class Attempt:
@@ -96,6 +92,8 @@ class Attempt:
     def _failed(self, error: BaseException) -> Record:
         if isinstance(error, KeyboardInterrupt):
             raise Interrupted
+        if isinstance(error, InconclusiveError):
+            return self.record("inconclusive", f"no_scores: {error}")
         text = described(error)
         return self.record("error", f"raised: {text}", error=text)
 

@@ -28,6 +28,8 @@ class ReplayContext(str):
         The candidate rule under test; None in a regression run.
     seed : int
         A number for this case and trial, the same in every arm; seed the agent with it to compare like with like.
+    trial : int
+        Which independent repeat of the case this is, from 1.
 
     Examples
     --------
@@ -42,6 +44,7 @@ class ReplayContext(str):
     task_tools: RuleTools
     candidate_rule_id: str | None
     seed: int
+    trial: int
     execution_started_at: float | None
 
     def __new__(
@@ -51,12 +54,14 @@ class ReplayContext(str):
         task_tools: RuleTools | None = None,
         candidate_rule_id: str | None = None,
         seed: int = 0,
+        trial: int = 1,
     ) -> Self:
         """Return a context whose text is `preamble`."""
         context = super().__new__(cls, preamble)
         context.task_tools = RuleTools(()) if task_tools is None else task_tools
         context.candidate_rule_id = candidate_rule_id
         context.seed = seed
+        context.trial = trial
         context.execution_started_at = None
         return context
 

@@ -33,6 +33,8 @@ class RuleTools:
 
     Attributes
     ----------
+    rules : tuple of RuleRecord
+        The visible rules; reading this is no reading through a tool.
     surfaced : set of str
         Ids of the rules that were read, found by a search or asked for by status; listing shows no rule.
 
@@ -53,7 +55,7 @@ class RuleTools:
     """
 
     def __init__(self, rules: Iterable[RuleRecord], *, candidate_id: str | None = None) -> None:
-        self._rules = visible_rules(rules, candidate_id)
+        self.rules = visible_rules(rules, candidate_id)
         self.surfaced: set[str] = set()
         self._answers: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             "harness_rules_list": self._list,
@@ -118,9 +120,9 @@ class RuleTools:
             rule = self._one(arguments)
             return self._shown([rule], rule.scope)
         scope = _text(arguments, "scope", "global")
-        rules = [rule for rule in self._rules if rule.scope == scope]
+        rules = [rule for rule in self.rules if rule.scope == scope]
         if not rules and scope != "global":
-            scopes = sorted({rule.scope for rule in self._rules})
+            scopes = sorted({rule.scope for rule in self.rules})
             there = f"the scopes are {listed(scopes)}" if scopes else "there are no rules"
             raise _BadArgumentError(f"there is no scope {scope!r}; {there}")
         return self._shown(rules, scope)
@@ -160,14 +162,14 @@ class RuleTools:
 
     def _one(self, arguments: Mapping[str, Any]) -> RuleRecord:
         rule_id = _text(arguments, "rule_id")
-        found = next((rule for rule in self._rules if rule.rule_id == rule_id), None)
+        found = next((rule for rule in self.rules if rule.rule_id == rule_id), None)
         if found is None:
             raise _BadArgumentError(f"there is no rule {rule_id!r}")
         return found
 
     def _of_status(self, arguments: Mapping[str, Any]) -> list[RuleRecord]:
         status = arguments.get("status")
-        return [rule for rule in self._rules if status not in ("active", "candidate") or rule.status == status]
+        return [rule for rule in self.rules if status not in ("active", "candidate") or rule.status == status]
 
 
 def visible_rules(rules: Iterable[RuleRecord], candidate_id: str | None) -> tuple[RuleRecord, ...]:

@@ -7,13 +7,16 @@ import inspect
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from harnesskit.model.case import EvalCase
+from harnesskit.model.errors import listed, nearest
 from harnesskit.model.records import RuleRecord
+from harnesskit.model.replay import ReplayError
 from harnesskit.replays.context import ReplayContext
-from harnesskit.replays.rule_tools import RuleTools
+from harnesskit.replays.rule_tools import RuleTools, visible_rules
 from harnesskit.replays.scoring import Scorer, Verifier
 from harnesskit.workspace.problems import shown
 from harnesskit.workspace.reading import clean_text, to_json
@@ -21,6 +24,14 @@ from harnesskit.workspace.rows import SampleRow, ScoreRow
 
 ReplayFunction = Callable[..., Any]
 """Takes ``(case, context)`` or ``(case)`` and returns a new session id, a `ReplayResult`, or an awaitable of one."""
+
+
+class Interrupted(Exception):  # noqa: N818 - what happened, not what is wrong
+    """The user stopped the run from inside a replay."""
+
+
+class InconclusiveError(Exception):
+    """A replay function raises this when the replay proves nothing: the attempt is inconclusive, not an error."""
 
 
 class Record(NamedTuple):
@@ -83,6 +94,19 @@ class Setup:
 
     def __post_init__(self) -> None:
         self.rules = tuple(self.rules)
+        for name in ("timeout_s", "env_wait_s", "scoring_timeout_s"):
+            value = getattr(self, name)
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            if not number or not (value > 0 or (value == 0 and name == "env_wait_s")):
+                raise ReplayError(f"{name} must be a number of seconds above 0; found {value!r}.")
+        if self.replay is not None and not callable(self.replay):
+            raise ReplayError(f"the replay function must be callable; found {_kind(self.replay)}.")
+        if self.rule is not None and all(rule.rule_id != self.rule for rule in visible_rules(self.rules, self.rule)):
+            known = [rule.rule_id for rule in self.rules]
+            found = f"the rules are {listed(known)}" if known else "there are no rules"
+            raise ReplayError(
+                f"the rule {self.rule!r} is no candidate or active rule{nearest(self.rule, known)}; {found}."
+            )
         self.with_context = self.replay is not None and takes_context(self.replay)
 
     def context(self, trial: Trial) -> ReplayContext:
@@ -90,7 +114,7 @@ class Setup:
         tools = RuleTools(self.rules, candidate_id=self.rule)
         drawn = hashlib.sha256(to_json([self.seed, trial.case.id, trial.trial]).encode()).digest()
         seed = int.from_bytes(drawn[:4], "big")
-        return ReplayContext(task_tools=tools, candidate_rule_id=self.rule, seed=seed)
+        return ReplayContext(task_tools=tools, candidate_rule_id=self.rule, seed=seed, trial=trial.trial)
 
     def sample_id(self, trial: Trial) -> str:
         """Return the id of an attempt: run, case, arm, trial and attempt in one text."""
