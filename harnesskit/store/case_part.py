@@ -34,7 +34,7 @@ class CasePart:
         old = [name for name in names if name in self.known]
         # new ones too: their rows are there when the last refresh was stopped before it could remember them
         stale = [f"{EVALSET}/{printable(name)}" for name in [*gone, *names]]
-        if stale:
+        if stale and _holds_any(connection):  # not at the first load, when every name is new
             delete(connection, "cases", "file", stale)
             replace_problems(connection, SOURCE, stale, [])
         if notes != self.notes:
@@ -49,3 +49,8 @@ class CasePart:
     def keep(self) -> None:
         """Remember the stamps of what was read."""
         self.known, self.notes = self.next
+
+
+def _holds_any(connection: duckdb.DuckDBPyConnection) -> bool:
+    query = "SELECT 1 FROM raw.cases UNION ALL SELECT 1 FROM raw.problems WHERE source = $source LIMIT 1"
+    return connection.execute(query, {"source": SOURCE}).fetchone() is not None
