@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,10 @@ LOCK = f"{OURS}/rules.lock"
 LONGEST_TAG = 48
 MOST_TAGS = 16
 _EVENTS = {"active": "rule_promote", "retired": "rule_retire"}
+
+
+TrialChange = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""Takes a trial as it stands in the file and returns the next one; called under the lock, so that no update is lost."""
 
 
 class DuplicateRuleError(WorkspaceError):
@@ -168,7 +172,7 @@ class RuleBook:
         rule_id: str,
         *,
         status: RuleStatus | None = None,
-        trial: Mapping[str, Any] | None = None,
+        trial: TrialChange | None = None,
         expect: RuleStatus | None = None,
         reason: str | None = None,
         validator: str | None = None,
@@ -186,7 +190,7 @@ class RuleBook:
         status
             ``candidate``, ``active`` or ``retired``.
         trial
-            The whole trial, as it should stand.
+            Given the trial as it stands now, returns it as it should stand. A rule without a trial gets none.
         expect
             The status that the rule must still have.
 
@@ -209,11 +213,13 @@ class RuleBook:
             before = latest.get("status")
             if expect is not None and before != expect:
                 raise RuleChangedError(f"rule {rule_id} was {expect}, it is {shown(before)} now; nothing was written.")
-            changes = {name: value for name, value in (("status", status), ("trial", trial)) if value is not None}
+            changes: dict[str, Any] = {} if status is None else {"status": status}
+            if trial is not None and isinstance(latest.get("trial"), dict):
+                changes["trial"] = dict(trial(latest["trial"]))
             kind = _EVENTS.get(status or "") if before != status else None
-            about = {"reason": reason, "validator": validator}
+            about: dict[str, Any] = {"reason": reason, "validator": validator}
             if kind == "rule_retire" and evidence is not None:
-                about["evidence"] = dict(evidence)  # type: ignore[assignment]
+                about["evidence"] = dict(evidence)
             self._write({**latest, **changes}, kind, {k: v for k, v in about.items() if v is not None})
         found = self.get(rule_id)
         if found is None:

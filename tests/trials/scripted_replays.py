@@ -1,0 +1,68 @@
+"""Replays that follow a script of the reference material: what each case does, call by call."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from harnesskit.model.case import EvalCase
+from harnesskit.model.config import HarnessConfig
+from harnesskit.replays.context import ReplayContext
+from harnesskit.trials.replayer import Replayer
+
+LIMIT_S = 0.05
+
+
+def answers(shared: Path, workspace: str, name: str) -> dict[str, Any]:
+    """What the reference answered."""
+    return json.loads((shared / "reference" / "expected" / workspace / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def config(**fields: Any) -> HarnessConfig:
+    return HarnessConfig(replay_timeout_s=LIMIT_S, **fields)
+
+
+class Script:
+    """A replay function and a scorer that do what a script says, and note the calls."""
+
+    def __init__(self, steps: Mapping[str, Mapping[str, Any]], *, scope: str | None = None) -> None:
+        self.steps = steps
+        self.scope = scope
+        self.calls: list[str] = []
+        self.scores: dict[str, dict[str, float]] = {}
+
+    def replayer(self, **fields: Any) -> Replayer:
+        return Replayer(self.replay, self.scorer, **fields)
+
+    def scorer(self, session_id: str) -> dict[str, float]:
+        return self.scores.get(session_id, {})
+
+    async def replay(self, case: EvalCase, context: ReplayContext) -> Any:
+        step = self.steps[case.id]
+        self.calls.append(case.id)
+        session = f"re-{len(self.calls):03d}-{case.id}"
+        if self.scope is not None:
+            context.task_tools.call("harness_rules_read", {"scope": self.scope})
+        match step["do"]:
+            case "raise":
+                raise RuntimeError(f"boom {case.session_id}")
+            case "timeout":
+                await asyncio.sleep(30)
+            case "cancel_inside":
+                await eat_cancellation()
+            case "none":
+                return None
+            case "int":
+                return 7
+        self.scores[session] = dict(step.get("scores", {}))
+        return session
+
+
+async def eat_cancellation() -> None:
+    try:
+        await asyncio.sleep(30)
+    except asyncio.CancelledError:
+        raise TimeoutError from None
