@@ -44,7 +44,9 @@ def lines_of(name: str) -> list[str]:
         lines = [name]
     if issubclass(value, Exception):
         return [f"{name}({', '.join(base.__name__ for base in value.__bases__)})"]
-    for member, raw in sorted(vars(value).items()):
+    ours = [base for base in value.__mro__ if base.__module__.startswith("harnesskit")]
+    members = {member: raw for base in reversed(ours) for member, raw in vars(base).items()}
+    for member, raw in sorted(members.items()):
         if member.startswith("_") or member in getattr(value, "model_fields", {}) or member == "model_config":
             continue
         plain = raw.__func__ if isinstance(raw, staticmethod | classmethod) else raw
