@@ -51,6 +51,9 @@ _SPECS = {
     "repair_failed": _RESULT,
     "ack": "notice_id text, session_id text, rule_id text?, note text?",
     "reflect": "notice_count int, active_rule_count int, candidate_rule_count int",
+    # ours: the reference harness skips them
+    "turn_unscored": "session_id text, turn_index int, metrics list, reason text",
+    "capture_failed": "session_id text, notice_id text, reason text",
 }
 _CHOICES = {
     ("validation_verdict", "outcome"): ("promote", "retire", "pending"),
