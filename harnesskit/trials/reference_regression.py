@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from harnesskit.workspace.rows import SampleRow, ScoreRow
 NO_FUNCTION = "no replay function wired"
 NO_INPUT = "no replay_input attached (harness_evalset_attach)"
 NOT_SHARED = "no score of the replay has a counterpart in the baseline"
+AMBIGUOUS = "two files hold this id; which case is meant is not known"
 NO_REPLAY_WARNING = "No replay function was given, so every case is skipped; pass one as replay=."
 
 Journal = Callable[..., None]
@@ -68,7 +70,7 @@ async def run_reference_regression(
     Parameters
     ----------
     cases
-        Oldest first.
+        Oldest first. A case whose id is there twice is skipped.
     replayer
         None when there is no replay function: every case is skipped, with one warning.
     config
@@ -92,14 +94,18 @@ async def run_reference_regression(
     asked = regression_order(cases, config.regression_sample if sample is None else sample)
     started = written_time(clock)
     results: dict[str, CaseResult] = {}
-    known = {case.id: case for case in asked}
+    times = Counter(case.id for case in cases)
+    known = {case.id: case for case in asked if times[case.id] == 1}
 
     def keep(attempt: SampleRow, scores: list[ScoreRow]) -> None:
         case = known[str(attempt.case_id)]
         results[case.id] = _result(case, attempt, scores, config, lower_is_better)
 
     def report(missing: str, *, interrupted: bool = False) -> RegressionReport:
-        rows = tuple(results.get(case.id) or _skipped(case, _why_not(case, replayer, missing)) for case in asked)
+        reasons = [AMBIGUOUS if case.id not in known else _why_not(case, replayer, missing) for case in asked]
+        rows = tuple(
+            results.get(case.id) or _skipped(case, reason) for case, reason in zip(asked, reasons, strict=True)
+        )
         margins = (config.rule_regress_margin, config.rule_promote_margin)
         made = RegressionReport(started, written_time(clock), rows, interrupted, margins)
         if journal is not None:
@@ -111,7 +117,7 @@ async def run_reference_regression(
             warnings.warn(NO_REPLAY_WARNING, UserWarning, stacklevel=2)
         return report(NO_FUNCTION)
     try:
-        await replayer.regression([case for case in asked if case.replayable], rules, config, keep)
+        await replayer.regression([case for case in known.values() if case.replayable], rules, config, keep)
     except (KeyboardInterrupt, asyncio.CancelledError):
         report(INTERRUPTED, interrupted=True)
         raise

@@ -64,12 +64,16 @@ class Replayer:
         config: HarnessConfig,
         sink: Sink,
     ) -> None:
-        """Replay cases one after another, with the active ones of `rules` and one candidate to be found."""
+        """Replay cases one after another, with the active ones of `rules` and one candidate to be found.
+
+        A retired rule cannot be found by any replay, so that none exercises it.
+        """
+        others = tuple(other for other in rules if other.rule_id != rule.rule_id)
         await self._go(
             cases,
             sink,
-            rule=rule.rule_id,
-            rules=tuple(rules),
+            rule=rule.rule_id if rule.status in ("candidate", "active") else None,
+            rules=(*others, rule),
             verifier=self.verifier,
             timeout_s=config.replay_timeout_s,
             env_wait_s=max(0.0, config.replay_env_wait_timeout_s),

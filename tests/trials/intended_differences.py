@@ -100,12 +100,79 @@ RUNS = {
 """Differences of whole runs: what is ours, what is theirs, and why."""
 
 
-class VerdictDifference(NamedTuple):
-    """One difference in the verdict on rules."""
+ENV_WAIT = "a plain crash or timeout is no environment wait: none of these functions signals, and no wait was granted"
+SESSION = "the session of a replay that could not be scored is kept: it exists, and can be looked at"
+IMPOSSIBLE = "5 of 2 baseline sessions cannot have breached: the rate 2.50 decides nothing"
+UNKNOWN = "a status that nobody defined is not active: the rule cannot be found, so nothing exercises it"
 
-    workspaces: str
-    runs: str
-    rules: str
-    ours: str
-    theirs: str
-    why: str
+
+def replay_verdict(theirs: dict[str, Any], script: dict[str, Step], calls: list[str]) -> dict[str, Any]:
+    """The reference's verdict with ENV_WAIT and SESSION applied."""
+    details = dict(theirs["details"])
+    if "cases" not in details:
+        return theirs
+    cases = []
+    for case in details["cases"]:
+        do = script[case["case_id"]]["do"]
+        session = case["session_id"]
+        if do in ("no_trace", "failed_status", "disjoint"):
+            session = f"re-{calls.index(case['case_id']) + 1:03d}-{case['case_id']}"
+        outcome = "inconclusive" if case["outcome"] == "env_wait_timeout" else case["outcome"]
+        cases.append({**case, "outcome": outcome, "session_id": session})
+    details |= {"cases": cases, "env_wait_timeouts": 0}
+    found = {**theirs, "details": details}
+    if theirs["pending_reason"] == "env_wait_timeout":
+        word, said = "replay_inconclusive", "no failing case produced comparable scores"
+        if details["unexercised"]:
+            word, said = "candidate_not_exercised", "the candidate was never read"
+        found |= {"pending_reason": word, "reason": f"replay inconclusive: {said}"}
+    return found
+
+
+FORWARD = {
+    ("messy", "r-x06"): (
+        {
+            "details": {"baseline_breached_sessions": 5, "baseline_sessions": 2},
+            "outcome": "pending",
+            "pending_reason": "missing_data",
+            "reason": "forward-trial: the baseline says 5 of 2 sessions breached, which cannot be",
+            "rule_id": "r-x06",
+            "validator": "forward_trial",
+        },
+        IMPOSSIBLE,
+    ),
+}
+"""Forward trials that are judged otherwise: our verdict, and why."""
+
+NOT_EXERCISED = {("messy", rule): UNKNOWN for rule in ("r-x01", "r-x02", "r-x03")}
+"""Rules that no replay can find here, while the reference takes them for active."""
+
+MESSY_CASES = {
+    "c-m12": ({"baseline_scores": {"task_completion": 0.4}}, "a score that is no number is no baseline"),
+    "c-m13": ({"baseline_scores": {}, "status": "inconclusive"}, "an infinite score is no baseline"),
+    "c-m14": ({"baseline_scores": {"task_completion": 0.4}}, "an infinite score is no baseline"),
+    "c-m16": (
+        {
+            "baseline_scores": {},
+            "deltas": {},
+            "reason": "no score of the replay has a counterpart in the baseline",
+            "status": "inconclusive",
+        },
+        "true, text and a score without a metric are no baseline",
+    ),
+    "c-m19": (
+        {
+            "deltas": {},
+            "reason": "two files hold this id; which case is meant is not known",
+            "replay_scores": {},
+            "status": "skipped",
+            "replay_session_id": None,
+        },
+        "an id in two files names no case",
+    ),
+    "c-m33": ({"status": "inconclusive"}, "it was replayed; it could not be scored"),
+}
+"""Results on the messy workspace that differ because its files are read otherwise."""
+
+MESSY_READ = {"ours": {"c-m04"}, "theirs": {"None", "c-m31-second", "c-m43"}}
+"""Cases that only one of the two loads; the reasons are those of reading (tests/reference/departures.py)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,10 @@ from harnesskit.model.case import EvalCase
 from harnesskit.model.config import HarnessConfig
 from harnesskit.replays.context import ReplayContext
 from harnesskit.trials.replayer import Replayer
+from harnesskit.workspace.evalset_store import EvalSet
 
 LIMIT_S = 0.05
+WORKSPACES = {"mid": "mid", "small": "small/closed_loop_self_heal/workspace", "messy": "messy"}
 
 
 def answers(shared: Path, workspace: str, name: str) -> dict[str, Any]:
@@ -66,3 +68,22 @@ async def eat_cancellation() -> None:
         await asyncio.sleep(30)
     except asyncio.CancelledError:
         raise TimeoutError from None
+
+
+def root_of(shared: Path, workspace: str) -> Path:
+    return shared / "reference" / "workspaces" / WORKSPACES[workspace]
+
+
+class ReferenceOrder:
+    """The cases of an eval set in the reference's order: by time as text, where ours is by instant."""
+
+    def __init__(self, evalset: EvalSet) -> None:
+        null = {"c-m23": "None"}  # its created_at is null
+        self.all = sorted(evalset.cases(), key=lambda case: (null.get(case.id, case.created_at), case.id))
+
+    def cases(self, kind: str | None = None) -> list[EvalCase]:
+        return [case for case in self.all if kind in (None, case.kind)]
+
+    def matching(self, signature: Iterable[str], kind: str | None = "failure") -> list[EvalCase]:
+        wanted = set(signature)
+        return [case for case in reversed(self.cases(kind)) if wanted & set(case.signature)]
