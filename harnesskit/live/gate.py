@@ -6,11 +6,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from harnesskit.live.history_file import HistoryFile
 from harnesskit.model.config import HarnessConfig
-from harnesskit.model.errors import WorkspaceError
-from harnesskit.workspace.atomic import json_file_bytes, write_atomic
 from harnesskit.workspace.clock import Clock, utc_now, written_time
-from harnesskit.workspace.documents import read_document
 from harnesskit.workspace.fields import read_score
 from harnesskit.workspace.history import SERIES_CAP
 from harnesskit.workspace.layout import HISTORY, OURS
@@ -92,7 +90,7 @@ class ScoreHistory:
     """
 
     def __init__(self, root: Path, config: HarnessConfig, *, clock: Clock = utc_now) -> None:
-        self.path = root / HISTORY
+        self._file = HistoryFile(root / HISTORY)
         self._lock = root / OURS / "history.lock"
         self.config = config
         self._clock = clock
@@ -106,29 +104,21 @@ class ScoreHistory:
             The file is not one JSON object, or cannot be written; it is left as it is.
         """
         with hold(self._lock, "add to the score history"):
-            history = self._read()
-            steps = [self._add(history, f"{session_id}::{metric}", value) for metric, value in values]
+            self._file.load()
+            steps = [self._add(f"{session_id}::{metric}", value) for metric, value in values]
             if any(value is not None for _, value in values):
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                write_atomic(self.path, json_file_bytes(history))
+                self._file.save()
         return steps
 
-    def _read(self) -> dict[str, Any]:
-        value, findings = read_document(self.path)
-        if value is None and findings:
-            raise WorkspaceError(f"The score history {self.path} cannot be used: {findings[0].message} Move it away.")
-        return value or {}
-
-    def _add(self, history: dict[str, Any], key: str, value: float | None) -> GateStep:
-        raw = history.get(key)
-        entry: dict[str, Any] = raw if isinstance(raw, dict) else {}
+    def _add(self, key: str, value: float | None) -> GateStep:
+        entry = self._file.get(key)
         series = entry.get("series")
-        items: list[Any] = series if isinstance(series, list) else []
+        items: list[Any] = list(series) if isinstance(series, list) else []
         done = step(self._state(entry, items), value, self.config)
         if value is not None:
             items.append({"value": value, "ts": written_time(self._clock), "run_id": None})
             state = {"peak": done.state.peak, "turns_since_gain": done.state.turns_since_gain}
-            history[key] = {**entry, "series": items[-SERIES_CAP:], "gate": state}
+            self._file.put(key, {**entry, "series": items[-SERIES_CAP:], "gate": state})
         return done
 
     def _state(self, entry: dict[str, Any], items: Sequence[Any]) -> GateState:

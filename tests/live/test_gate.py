@@ -13,6 +13,7 @@ from made_live import SteppingClock
 from harnesskit.live.gate import GateState, ScoreHistory, fold, step
 from harnesskit.model.config import HarnessConfig
 from harnesskit.model.errors import WorkspaceError
+from harnesskit.workspace.atomic import json_file_bytes
 
 FILE = "state/score_history.json"
 
@@ -134,3 +135,33 @@ def test_two_processes_lose_nothing_to_each_other(tmp_path):
     assert [writer.exitcode for writer in writers] == [0, 0]
     stored = json.loads((tmp_path / FILE).read_text())
     assert {key: len(entry["series"]) for key, entry in stored.items()} == {"s-0::coherence": 20, "s-1::coherence": 20}
+
+
+def test_another_writer_and_a_replaced_file_are_seen(tmp_path):
+    kept, other = history(tmp_path, gate_window=1), history(tmp_path, gate_window=1)
+    for _ in range(2):
+        kept.record("s", [("coherence", 0.2)])
+        other.record("t", [("coherence", 0.2)])
+    assert kept.record("t", [("coherence", 0.2)])[0].stalled
+    stored = json.loads((tmp_path / FILE).read_text())
+    assert {key: len(entry["series"]) for key, entry in stored.items()} == {"s::coherence": 2, "t::coherence": 3}
+    (tmp_path / FILE).unlink()
+    assert kept.record("s", [("coherence", 0.1)])[0].state == GateState(0.1)
+    assert list(json.loads((tmp_path / FILE).read_text())) == ["s::coherence"]
+
+
+def test_a_value_that_could_not_be_written_is_not_remembered(tmp_path):
+    kept = history(tmp_path)
+    kept.record("s", [("coherence", 0.2)])
+    with pytest.raises(ValueError):
+        ScoreHistory.record(kept, "s", [("coherence", 0.9), ("task_completion", math.inf)])
+    assert kept.record("s", [("coherence", 0.3)])[0].state == GateState(0.3)
+
+
+@pytest.mark.parametrize("text", ['{"k::m": {"series": [{"a\\nb": "\\u00e4\\n"}]}, "z": [], "a": {}}', "{}"])
+def test_the_file_has_the_bytes_of_any_json_file_of_a_workspace(tmp_path, text):
+    (tmp_path / "state").mkdir()
+    (tmp_path / FILE).write_text(text)
+    history(tmp_path).record("sé::x", [("coherence", 0.5)])
+    written = (tmp_path / FILE).read_bytes()
+    assert written == json_file_bytes(json.loads(written))
