@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 
 import pytest
 from made_live import BREACH, GOOD, LOW, Live
@@ -123,7 +124,7 @@ def test_an_async_function_stays_one(tmp_path):
     async def agent(text):
         return text
 
-    assert asyncio.iscoroutinefunction(agent)
+    assert inspect.iscoroutinefunction(agent)
     assert asyncio.run(agent("a")) == "a"
     assert live.hook._evaluator.scorer.asked == ["s-1"]
 
