@@ -18,8 +18,9 @@ RESULTS_KEPT = 50
 """Case results that the reference harness keeps in one journal record."""
 
 _COUNTS = ("total", "replayed", "improved", "unchanged", "regressed", "skipped")
-_STATUSES = ("improved", "unchanged", "regressed", "skipped")
+_STATUSES = ("improved", "unchanged", "regressed", "skipped", "inconclusive")
 _FAILED = ("replay failed:", "scoring failed:")
+_TIMED_OUT = "replay failed: timed out"
 
 
 class Rows(NamedTuple):
@@ -48,6 +49,8 @@ def journaled_runs(events: Iterable[EventRow], *, file: str = JOURNAL) -> Rows:
         if event.type != "regression":
             continue
         record, _ = parse_json(event.payload.encode("utf-8"))
+        if isinstance(record.get("run_id"), str):  # recorded whole under harnesskit/runs: counted there
+            continue
         findings: list[Finding] = []
         results = record.get("results")
         results = results if isinstance(results, list) else []
@@ -65,7 +68,8 @@ def journaled_runs(events: Iterable[EventRow], *, file: str = JOURNAL) -> Rows:
 
 
 def _run(run_id: str, event: EventRow, record: dict[str, Any], kept: int, findings: list[Finding]) -> RunRow:
-    counts: dict[str, Any] = {name: _count(record.get(name)) for name in _COUNTS}
+    ours = ("inconclusive",) if "inconclusive" in record else ()  # the reference counts such cases as skipped
+    counts: dict[str, Any] = {name: _count(record.get(name)) for name in (*_COUNTS, *ours)}
     total = counts["total"]
     missing = None if total is None else max(0, total - kept)
     if missing:
@@ -133,8 +137,8 @@ def _add_result(
 def _status(result: dict[str, Any], fields: Fields) -> tuple[str, str | None]:
     """Return the status of the attempt and why it is not scored.
 
-    A replay that ran out of time leaves an empty text after ``replay failed:``, but so may other exceptions; it is
-    an error of unknown cause, not a timeout.
+    In the reference's records a replay that ran out of time leaves an empty text after ``replay failed:``, but so may
+    other exceptions: it is an error of unknown cause, not a timeout. Ours say that it timed out.
     """
     journaled = fields.choice("status", _STATUSES)
     reason = fields.text("reason") or ""
@@ -142,6 +146,8 @@ def _status(result: dict[str, Any], fields: Fields) -> tuple[str, str | None]:
     numbers = isinstance(replayed, dict) and any(read_score(value)[0] is not None for value in replayed.values())
     if numbers:
         return "scored", None
+    if reason.startswith(_TIMED_OUT):
+        return "timeout", reason
     if reason.startswith(_FAILED):
         if not reason.partition(":")[2].strip():
             reason = f"{reason.strip()} the journal gives no text (a replay that runs out of time leaves none)"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,9 @@ from harnesskit.trials.reference_regression import run_reference_regression
 from harnesskit.trials.regression_report import RegressionReport
 from harnesskit.trials.replayer import Replayer, finish
 from harnesskit.workspace.evalset_store import EvalSet
+from harnesskit.workspace.journal import read_journal
+from harnesskit.workspace.journal_writer import append_event
+from harnesskit.workspace.journaled import journaled_runs
 
 BLOCKS = (
     "edge", "mixed", "no_replay", "noise", "noise_cfg_sample7", "noise_margins_0.1_0.2", "noise_sample5",
@@ -228,3 +233,22 @@ def test_a_decision_names_the_cases_and_what_was_left_out() -> None:
         "1 of 2 cases inconclusive: replay failed: ValueError: no tool (1).",
     ]
     assert decision.checks["state"].tolist() == ["unmet"]
+
+
+def test_what_is_journaled_is_read_back_as_it_was(tmp_path: Path) -> None:
+    def replay(case: EvalCase) -> str:
+        if case.id == "c-0":
+            raise ValueError("no tool")
+        if case.id == "c-1":
+            time.sleep(0.3)
+        return f"new-{case.id}"
+
+    report = run(wins(4), replay, {"q": 0.5}, journal=partial(append_event, tmp_path))
+    journal = read_journal(tmp_path / "journal.jsonl")
+    rows = journaled_runs(journal.events)
+    assert [*journal.problems, *rows.problems] == []
+    assert {row.case_id: row.status for row in rows.samples} == {
+        "c-0": "error", "c-1": "timeout", "c-2": "scored", "c-3": "scored",
+    }  # fmt: skip
+    [kept] = rows.runs
+    assert json.loads(kept.parameters or "")["inconclusive"] == report.inconclusive == 2
