@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from harnesskit.model.config import HarnessConfig
-from harnesskit.model.errors import WorkspaceError, listed, nearest
+from harnesskit.model.errors import WorkspaceError, listed
 from harnesskit.model.records import RuleRecord, RuleStatus
 from harnesskit.workspace.clock import Clock, utc_now, written_time
 from harnesskit.workspace.layout import OURS, RULES
 from harnesskit.workspace.locking import hold
 from harnesskit.workspace.problems import shown
-from harnesskit.workspace.rule_novelty import duplicate_of, rule_words
+from harnesskit.workspace.rule_candidate import candidate_record, new_trial
+from harnesskit.workspace.rule_novelty import duplicate_of
 from harnesskit.workspace.rule_writes import finish_write, last_record, unfinished, write_rule
-from harnesskit.workspace.rules import APPLICABILITIES, STATUSES, read_rules, slug
+from harnesskit.workspace.rules import STATUSES, read_rules
 from harnesskit.workspace.trial_baseline import trial_baseline
 
 LOCK = f"{OURS}/rules.lock"
-LONGEST_TAG = 48
-MOST_TAGS = 16
 _EVENTS = {"active": "rule_promote", "retired": "rule_retire"}
 
 
@@ -138,32 +136,22 @@ class RuleBook:
         WorkspaceError
             The text, the scope or the applicability cannot be used, or the workspace cannot be written.
         """
-        text = self._usable(rule)
-        filed = slug(scope)
-        if not filed:
-            raise WorkspaceError(f"a rule needs a scope with letters or digits; found {shown(scope)}.")
-        if applicability is not None and applicability not in APPLICABILITIES:
-            known: list[str] = list(APPLICABILITIES)
-            hint = nearest(applicability, known)
-            raise WorkspaceError(f"applicability must be one of {listed(known)}; found {shown(applicability)}{hint}.")
-        labels = [str(label) for label in _listed(signatures, "signatures")]
+        record = candidate_record(
+            rule,
+            metric=metric,
+            rationale=rationale,
+            signatures=signatures,
+            scope=scope,
+            applicability=applicability,
+            source_notice_id=source_notice_id,
+            tags=tags,
+            longest=self.config.sanitize_max_len,
+            at=written_time(self.clock),
+        )
         with self._hold("add a rule"):
             finish_write(self.root)
-            self._refuse_known(text, filed, force)
-            record: dict[str, Any] = {
-                "applicability": applicability or ("global" if filed == "global" else "topical"),
-                "created_at": written_time(self.clock),
-                "failure_signatures": list(dict.fromkeys(labels))[:MOST_TAGS],
-                "id": f"r-{uuid.uuid4().hex[:10]}",
-                "metric": metric,
-                "rationale": rationale,
-                "rule": text,
-                "scope": filed,
-                "source_notice_id": source_notice_id,
-                "status": "candidate",
-                "tags": rule_tags([*labels, *_listed(tags, "tags")]),
-                "trial": self._new_trial(metric),
-            }
+            self._refuse_known(record["rule"], record["scope"], force)
+            record["trial"] = new_trial(trial_baseline(self.root, metric), record["created_at"])
             self._write(record, "rule_add", {})
         return str(record["id"])
 
@@ -236,32 +224,6 @@ class RuleBook:
     def _hold(self, purpose: str) -> Any:
         return hold(self.root / LOCK, purpose)
 
-    def _new_trial(self, metric: str | None) -> dict[str, Any]:
-        baseline = trial_baseline(self.root, metric)
-        return {
-            "baseline_breached_sessions": baseline.breached,
-            "baseline_sessions": baseline.sessions,
-            "baseline_window": baseline.window,
-            "breached_sessions": [],
-            "observed_breaches": 0,
-            "observed_sessions": [],
-            "replay_attempts": 0,
-            "trial_started_at": written_time(self.clock),
-            "verdict": "",
-        }
-
-    def _usable(self, rule: str) -> str:
-        text = rule.strip() if isinstance(rule, str) else ""
-        if not rule_words(text):
-            raise WorkspaceError(f"a rule must be an instruction in words; found {shown(rule)}.")
-        longest = self.config.sanitize_max_len
-        if len(text) > longest > 0:
-            raise WorkspaceError(
-                f"a rule may have {longest:,} characters (sanitize_max_len), this one has {len(text):,}; "
-                "shorten it, or make it several rules."
-            )
-        return text
-
     def _refuse_known(self, text: str, scope: str, force: bool) -> None:
         rules = self.rules()
         known = None if force else duplicate_of(text, scope, rules)
@@ -275,21 +237,3 @@ class RuleBook:
                 f"there are {live} live rules and max_active_rules allows {self.config.max_active_rules}; "
                 "retire one first."
             )
-
-
-def rule_tags(words: Iterable[str]) -> list[str]:
-    """Return tags as the reference writes them: lower case, stripped, at most 48 characters, unique, at most 16.
-
-    Examples
-    --------
-    >>> rule_tags([" Breach:Coherence", "breach:coherence", "", "x" * 60])[0], len(rule_tags(["x" * 60])[0])
-    ('breach:coherence', 48)
-    """
-    cut = (str(word).casefold().strip()[:LONGEST_TAG] for word in words)
-    return list(dict.fromkeys(tag for tag in cut if tag))[:MOST_TAGS]
-
-
-def _listed(values: Sequence[str], name: str) -> Sequence[str]:
-    if isinstance(values, str):
-        raise WorkspaceError(f"{name} must be a list of texts; found the text {shown(values)}. Put it in a list.")
-    return values
