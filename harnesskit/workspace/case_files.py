@@ -1,6 +1,6 @@
 """The changes to the folder of cases: each one whole or not at all, and on record in the journal.
 
-The caller holds the lock. What happens to a file goes by the name of the file, never by an id that was read from inside one.
+The caller holds the lock. What happens to a file goes by its name, never by an id that was read from inside one.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from harnesskit.model.errors import nearest
 from harnesskit.workspace.atomic import json_file_bytes
 from harnesskit.workspace.clock import Clock, written_time
 from harnesskit.workspace.problems import UnreadableError, shown
-from harnesskit.workspace.reading import MAX_FILE_BYTES, parse_json
+from harnesskit.workspace.reading import MAX_FILE_BYTES, encode, parse_json
 
 KINDS: tuple[CaseKind, ...] = ("failure", "win")
 _ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
@@ -175,7 +175,10 @@ def case_bytes(record: Mapping[str, Any]) -> bytes:
     if len(data) > MAX_FILE_BYTES:
         raise ValueError(_unwritable(f"it has {len(data):,} bytes, and at most {MAX_FILE_BYTES:,} are read"))
     try:
-        _, findings = parse_json(data)
+        value, findings = parse_json(data)
+        encode(value)
+    except UnicodeEncodeError as error:
+        raise ValueError(_unwritable("it holds half of a surrogate pair")) from error
     except UnreadableError as error:
         raise ValueError(_unwritable(str(error).replace(" It was left out.", ""))) from error
     if findings:

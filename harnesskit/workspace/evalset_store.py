@@ -26,7 +26,7 @@ from harnesskit.workspace.clock import Clock, utc_now
 from harnesskit.workspace.layout import EVALSET, OURS
 from harnesskit.workspace.locking import hold
 from harnesskit.workspace.problems import shown
-from harnesskit.workspace.stored_case import stored_case
+from harnesskit.workspace.stored_case import cases_of, stored_case
 
 LOCK = f"{OURS}/evalset.lock"
 
@@ -80,7 +80,7 @@ class EvalSet:
         """
         wanted = None if kind is None else checked_kind(kind)
         with self._mine:
-            return [stored.case() for stored in self._view.look().listed(wanted)]
+            return cases_of(self._view.look().listed(wanted))
 
     def matching(self, signature: Iterable[str], kind: CaseKind | None = "failure") -> list[EvalCase]:
         """Return the cases of `kind` (None: both) that share at least one label with `signature`, newest first.
@@ -92,7 +92,7 @@ class EvalSet:
         wanted = None if kind is None else checked_kind(kind)
         with self._mine:
             index = self._view.glance(oldest_look_s=LOOK_EVERY_S)
-            return [stored.case() for stored in index.with_labels(labels, wanted)]
+            return cases_of(index.with_labels(labels, wanted))
 
     def get(self, case_id: str) -> EvalCase | None:
         """Return the case with this id, None when there is none.
@@ -173,7 +173,8 @@ class EvalSet:
             files.refuse(new)
         warnings.warn(
             f"The eval set {self.root / EVALSET} is full: at most {cap} cases, and all are wins, which never make "
-            f"room. The {new.key.kind} of session {shown(session_id)} was not captured; raise eval_case_max or remove cases.",
+            f"room. The {new.key.kind} of session {shown(session_id)} was not captured; raise eval_case_max or remove "
+            "cases.",
             EvalSetFullWarning,
             stacklevel=2,
         )

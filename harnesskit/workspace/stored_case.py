@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -13,17 +16,19 @@ from harnesskit.model.case import CaseKind, EvalCase
 from harnesskit.workspace.cases import CaseRow, interpret
 from harnesskit.workspace.reading import Stamp, clean_text, parse_json, read_file, to_json
 
-_BLANK = EvalCase(
-    id="-", created_at="", session_id="", kind="failure", signature=(), baseline_scores={}, replay_input=None, notes=""
-)
-_LATEST = datetime.max.replace(tzinfo=UTC)
+_STATE = EvalCase.model_construct(set(EvalCase.model_fields), id="-").__getstate__()
+"""What pickle knows of a case besides its fields."""
+
+_START = datetime(1970, 1, 1)  # noqa: DTZ001 - the times of rows are UTC and carry no zone
+_MICROSECOND = timedelta(microseconds=1)
+_UNDATED = sys.maxsize
 _decode = msgspec.json.decode
 
 
 class Order(NamedTuple):
-    """Where a case stands in a listing: by time, then id, then file; without a readable time last."""
+    """Where a case stands in a listing: by time (in microseconds since 1970), then id, then file; undated last."""
 
-    at: datetime
+    at: int
     case_id: str
     file: str
 
@@ -69,12 +74,22 @@ class StoredCase:
 
     def case(self) -> EvalCase:
         """Return the case, with a payload and scores of its own: changing them changes no other reader's."""
-        state = _BLANK.__getstate__()
         payload = None if self.payload is None else _payload(self.payload)
-        state["__dict__"] = {**self.fields, "baseline_scores": self.scores.copy(), "replay_input": payload}
+        fields = {**self.fields, "baseline_scores": self.scores.copy(), "replay_input": payload}
         case = EvalCase.__new__(EvalCase)  # the way of pickle: the fields were checked when the file was read
-        case.__setstate__(state)
+        case.__setstate__({**_STATE, "__dict__": fields})
         return case
+
+
+def cases_of(stored: Iterable[StoredCase]) -> list[EvalCase]:
+    """Return the cases of several files, each the caller's own, in the order given."""
+    collecting = gc.isenabled()
+    gc.disable()  # thousands of objects that all stay: looking for garbage among them takes a third of the time
+    try:
+        return [each.case() for each in stored]
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _payload(text: str) -> Any:
@@ -117,7 +132,7 @@ def stored_case(data: bytes, file: str) -> StoredCase:
         "signature": labels,
         "notes": row.notes or "",
     }
-    order = Order(row.created_at.replace(tzinfo=UTC) if row.created_at else _LATEST, row.case_id, file)
+    order = Order((row.created_at - _START) // _MICROSECOND if row.created_at else _UNDATED, row.case_id, file)
     key = key_of(session, labels, cast(CaseKind, row.kind))
     return StoredCase(order, key, fields, _scores(row), row.replay_input)
 

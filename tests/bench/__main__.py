@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.bench.capturing import bench_capture, bench_matching
 from tests.bench.journals import bench_aside, bench_events
 from tests.bench.memory import bench_memory
 from tests.bench.opening import bench_growth, bench_open, bench_refresh
@@ -20,6 +21,8 @@ BENCHMARKS = {
     "memory": bench_memory,
     "growth": bench_growth,
     "events": bench_events,
+    "capture": bench_capture,
+    "matching": bench_matching,
     "aside": bench_aside,
 }
 
