@@ -14,6 +14,12 @@ __version__ = "0.1.0"
 _HOME: dict[str, str] = {
     "open": "harnesskit.harness:open_workspace",
     "Harness": "harnesskit.harness",
+    "HarnessConfig": "harnesskit.model.config",
+    "EvalCase": "harnesskit.model.case",
+    "ReplayContext": "harnesskit.replays.context",
+    "ReplayResult": "harnesskit.model.replay",
+    "replay": "harnesskit.replays.replay",
+    "areplay": "harnesskit.replays.replay",
     "LoadReport": "harnesskit.store.load",
     "Metric": "harnesskit.model.metrics",
     "Metrics": "harnesskit.model.metrics",
@@ -31,6 +37,7 @@ _HOME: dict[str, str] = {
     "from_json": "harnesskit.accessor",
     "build_demo": "harnesskit.demo",
     "demo_root": "harnesskit.demo",
+    "EvalSetFullWarning": "harnesskit.model.errors",
     "HarnesskitError": "harnesskit.model.errors",
     "FrameError": "harnesskit.model.errors",
     "WorkspaceError": "harnesskit.model.errors",
@@ -44,6 +51,8 @@ __all__ = ["__version__", *_HOME]
 
 def __getattr__(name: str) -> Any:
     """Load a public name at its first use, and the frame accessor with it."""
+    if name == "replays":  # hk.replays.from_agent, from_command, recorded
+        return importlib.import_module("harnesskit.replays")
     home = _HOME.get(name)
     if home is None:
         from harnesskit.model.errors import nearest
@@ -75,7 +84,10 @@ if TYPE_CHECKING:
     from harnesskit.measures.deltas import case_deltas as case_deltas
     from harnesskit.measures.deltas import case_statuses as case_statuses
     from harnesskit.measures.ledger import evidence_ledger as evidence_ledger
+    from harnesskit.model.case import EvalCase as EvalCase
+    from harnesskit.model.config import HarnessConfig as HarnessConfig
     from harnesskit.model.decision import Decision as Decision
+    from harnesskit.model.errors import EvalSetFullWarning as EvalSetFullWarning
     from harnesskit.model.errors import FrameError as FrameError
     from harnesskit.model.errors import HarnesskitError as HarnesskitError
     from harnesskit.model.errors import LockedError as LockedError
@@ -85,8 +97,12 @@ if TYPE_CHECKING:
     from harnesskit.model.metrics import Metric as Metric
     from harnesskit.model.metrics import Metrics as Metrics
     from harnesskit.model.policy import RegressionPolicy as RegressionPolicy
+    from harnesskit.model.replay import ReplayResult as ReplayResult
     from harnesskit.plots.regression import plot_case_deltas as plot_case_deltas
     from harnesskit.plots.regression import plot_comparison as plot_comparison
+    from harnesskit.replays.context import ReplayContext as ReplayContext
+    from harnesskit.replays.replay import areplay as areplay
+    from harnesskit.replays.replay import replay as replay
     from harnesskit.reports.model import Report as Report
     from harnesskit.reports.regression import regression_report as regression_report
     from harnesskit.store.load import LoadReport as LoadReport

@@ -2,96 +2,205 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import dataclasses
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
-import pandas as pd
-
+from harnesskit.agent_side import Agent, AgentSide
+from harnesskit.live.capture import CaptureReport
+from harnesskit.live.outcome import TurnOutcome
+from harnesskit.live.scope import Turn
+from harnesskit.model.config import HarnessConfig
+from harnesskit.model.errors import PolicyError
 from harnesskit.model.metrics import Metric
 from harnesskit.model.policy import RegressionPolicy
-from harnesskit.store.database import script
-from harnesskit.tables import Tables, as_utc
-from harnesskit.workspace.layout import workspace_root
+from harnesskit.replays.pandaprobe import PandaProbe
+from harnesskit.stored_runs import StoredRuns
+from harnesskit.tables import as_utc
+from harnesskit.workspace.evalset_store import EvalSet
+from harnesskit.workspace.layout import provision, workspace_root
+from harnesskit.workspace.rule_book import RuleBook
 
 if TYPE_CHECKING:
     from harnesskit.regression import RegressionResult
+    from harnesskit.trials.regression_report import RegressionReport
+    from harnesskit.trials.verdict import Verdict
 
 
-class Harness(Tables):
-    """One workspace: its tables (see `harnesskit.tables.Tables`), and the verbs that decide from stored runs."""
+class Harness(StoredRuns):
+    """One workspace: its tables, the verbs that decide from stored runs, and those that meet a live agent.
 
-    def runs(self) -> pd.DataFrame:
-        """Return one row per run that replayed cases, newest first: samples, scored ones, cases, cases asked for."""
-        return self.sql(script("queries/replay_runs.sql"))
+    The tables are described at `harnesskit.tables.Tables`. Without a replay function everything but replaying works.
 
-    def regression(
-        self, run: str | None = None, *, baseline: str | None = None, policy: str | RegressionPolicy = "default"
+    Parameters
+    ----------
+    root
+        The workspace.
+    as_of, metrics
+        See `hk.open`.
+    config
+        The settings; the defaults with this root when None.
+    agent
+        What the host hands over.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *,
+        as_of: datetime | None = None,
+        metrics: Iterable[Metric] = (),
+        config: HarnessConfig | None = None,
+        agent: Agent | None = None,
+    ) -> None:
+        super().__init__(root, as_of=as_of, metrics=metrics)
+        self.config = (config or HarnessConfig()).model_copy(update={"harness_root": root})
+        self._side = AgentSide(root, self.config, agent or Agent())
+
+    @classmethod
+    def create(
+        cls,
+        config: HarnessConfig | None = None,
+        *,
+        replay: Callable[..., Any] | None = None,
+        scorer: Any = None,
+        verifier: Callable[..., Any] | None = None,
+        control: Any = None,
+        fingerprint: Any = None,
+    ) -> Self:
+        """Return the harness of a workspace, making its folders where there are none; tables load at their first use.
+
+        Parameters
+        ----------
+        config
+            `HarnessConfig.from_env()` when None.
+        replay
+            ``(case, context) -> session id`` (or a `ReplayResult`), sync or async.
+        scorer
+            Session id to ``{metric: value}``, sync or async. PandaProbe's command when None.
+        verifier
+            Says whether the outcome of a session was right, or None.
+        control
+            A run id, or the replay function of the version before the change.
+        fingerprint
+            Names what produces the samples (agent, prompt, model, tools, judge): a text or a dict.
+        """
+        settings = HarnessConfig.from_env() if config is None else config
+        if scorer is None:
+            scorer = PandaProbe(settings)
+        agent = Agent(replay, scorer, verifier, control, fingerprint)
+        harness = cls(settings.harness_root.expanduser().absolute(), config=settings, agent=agent)
+        provision(harness.root)
+        return harness
+
+    @property
+    def evalset(self) -> EvalSet:
+        """The eval set: ``capture``, ``attach_input``, ``get``, ``cases``, ``matching``, ``remove``."""
+        return self._side.evalset
+
+    @property
+    def rules(self) -> RuleBook:
+        """The rules: ``add`` writes a candidate."""
+        return self._side.rules
+
+    def turn(self, session_id: str | Callable[..., str], end_state: Any = None) -> Turn[TurnOutcome]:
+        """Return one turn of a live session, for ``async with``, ``with``, or as a decorator; its end is scored."""
+        return self._side.turn(session_id, end_state)
+
+    async def on_turn_end(self, event: Any) -> TurnOutcome:
+        """Score the turn that `event` reports: notices, captured cases and trials follow from it.
+
+        Parameters
+        ----------
+        event
+            ``{"session_id": …, "end_state": …, "scores": …, "turn_index": …}``; only the session is needed.
+        """
+        return await self._side.on_turn_end(event)
+
+    def on_turn_end_now(self, event: Any) -> TurnOutcome:
+        """Do the same as `on_turn_end`, and return when it is done."""
+        return self._side.on_turn_end_now(event)
+
+    def capture_from_notices(self, replay_input_of: Callable[[str], Any] | None = None) -> CaptureReport:
+        """Capture a case for every breach in the mailbox and the journal that has none yet.
+
+        Parameters
+        ----------
+        replay_input_of
+            Session id to replay input, or None where there is none.
+        """
+        return self._side.capture_from_notices(replay_input_of)
+
+    async def run_regression(
+        self, *, policy: str | RegressionPolicy = "default", sample: int | None = None, label: str | None = None
     ) -> RegressionResult:
-        """Judge a stored run against its baseline; nothing is replayed.
+        """Replay the eval set through the agent and return the verdict; every attempt is on disk as it ends.
 
         Parameters
         ----------
-        run
-            The run to judge; the newest replay run that scored something when None.
-        baseline
-            A run id, or ``captured``. When None: the newest control run before it; for a run found in the journal the
-            captured scores that the journal keeps beside it; else the captured scores of the cases.
         policy
-            A name (``default``, ``reference``, ``fixed:3``, ``floor:0.8``, or one declared in ``metrics.toml``) or an
-            object.
-
-        Raises
-        ------
-        WorkspaceError
-            There is no such run.
-        PolicyError
-            There is no such policy.
+            ``reference`` replays every case once and judges as the reference does; any other replays each case as
+            often as it says (twice when it does not).
+        sample
+            Only the first so many cases, wins first, newest first; ``regression_sample`` of the settings when None.
+        label
+            Name of the run, for people.
         """
-        from harnesskit.regression import CAPTURED, choose_baseline, choose_run, judge_run  # loads scipy
+        from harnesskit import regression_run as runs
 
-        runs = self.runs()
-        run_id = choose_run(runs, run)
-        baseline_id = choose_baseline(runs, run_id, baseline)
-        if baseline_id != CAPTURED:
-            before = self.sql(script("queries/run_scores.sql"), run=baseline_id)
-        elif run_id.startswith("journal:"):
-            before = self.sql(script("queries/journaled_baselines.sql"), run=run_id)
-        else:
-            before = self.scores(role=CAPTURED)
-        compared = self.table("runs")
-        return judge_run(
-            run_id=run_id,
-            baseline_id=baseline_id,
-            baseline=before,
-            candidate=self.sql(script("queries/run_scores.sql"), run=run_id),
-            runs=compared[compared["run_id"].isin([run_id, baseline_id])],
-            problems=self.problems(),
-            metrics=self.metrics,
-            policy=self.policies.get(policy, policy) if isinstance(policy, str) else policy,
-            root=str(self.root),
-        )
+        rules = self.policy(policy)
+        if rules.margin is not None:
+            return self._judged(
+                *await runs.reference_run(self._side, rules, blocking=False, sample=sample, label=label), rules
+            )
+        run_id, control = await runs.fixed_run(self._side, rules, sample=self._sample(sample), label=label)
+        return self._judged(run_id, None, rules, control)
 
-    def regressions(self, last: int = 20, *, policy: str | RegressionPolicy = "default") -> pd.DataFrame:
-        """Return one row per stored replay run with the verdict on it (`RUN_VERDICTS`), newest first.
+    def run_regression_now(
+        self, *, policy: str | RegressionPolicy = "default", sample: int | None = None, label: str | None = None
+    ) -> RegressionResult:
+        """Do the same as `run_regression`, and return when it is done; works in a notebook cell and in a thread."""
+        from harnesskit import regression_run as runs
 
-        Each run is judged alone, as `regression` does.
+        rules = self.policy(policy)
+        if rules.margin is not None:
+            return self._judged(*runs.reference_run_now(self._side, rules, sample=sample, label=label), rules)
+        run_id, control = runs.fixed_run_now(self._side, rules, sample=self._sample(sample), label=label)
+        return self._judged(run_id, None, rules, control)
+
+    async def validate_candidates(self, *, policy: str = "reference") -> list[Verdict]:
+        """Judge every candidate rule once, by replays or in its forward trial, and apply what is decided.
 
         Parameters
         ----------
-        last
-            How many runs, counted from the newest.
         policy
-            As for `regression`.
+            ``reference``, the only one so far.
         """
-        from harnesskit.regression import overview_frame, verdict_row
+        self._only_reference(policy)
+        return await self._side.rounds(blocking=False).run()
 
-        runs = self.runs()
-        replays = runs[runs["role"] == "replay"].head(last)
-        return overview_frame(
-            [verdict_row(self.regression(row["run_id"], policy=policy), row) for _, row in replays.iterrows()]
-        )
+    def validate_candidates_now(self, *, policy: str = "reference") -> list[Verdict]:
+        """Do the same as `validate_candidates`, and return when it is done."""
+        from harnesskit.trials.replayer import finish
+
+        self._only_reference(policy)
+        return finish(self._side.rounds(blocking=True).run())
+
+    def _sample(self, sample: int | None) -> int:
+        return self.config.regression_sample if sample is None else sample
+
+    def _only_reference(self, policy: str) -> None:
+        if policy != "reference":
+            raise PolicyError(f"candidates are judged by the policy 'reference' only so far; found {policy!r}.")
+
+    def _judged(
+        self, run_id: str, summary: RegressionReport | None, policy: RegressionPolicy, control: str | None = None
+    ) -> RegressionResult:
+        self.refresh()
+        baseline = "captured" if policy.margin is not None else control
+        return dataclasses.replace(self.regression(run_id, baseline=baseline, policy=policy), summary=summary)
 
     def __repr__(self) -> str:
         """Return the root and what is loaded."""

@@ -19,6 +19,7 @@ from harnesskit.model.policy import RegressionPolicy
 from harnesskit.model.results import RUN_VERDICTS
 from harnesskit.reports.model import Report
 from harnesskit.reports.regression import regression_report
+from harnesskit.trials.regression_report import RegressionReport
 
 CAPTURED = "captured"
 STATUSES = ("regressed", "improved", "unchanged", "inconclusive", "skipped")
@@ -38,6 +39,8 @@ class RegressionResult:
         The verdict.
     root
         The workspace, as it was given.
+    summary
+        The run in the reference's terms, when it was made under the policy ``reference``.
     """
 
     run_id: str
@@ -49,6 +52,12 @@ class RegressionResult:
     problems: pd.DataFrame = field(repr=False)
     decision: Decision
     root: str = field(repr=False)
+    summary: RegressionReport | None = field(default=None, repr=False)
+
+    @property
+    def clean(self) -> bool:
+        """Whether the verdict is ``pass``: never for a run in which nothing could be compared."""
+        return self.decision.verdict == "pass"
 
     def report(self, title: str | None = None, *, overview: pd.DataFrame | None = None) -> Report:
         """Return the report; ``.save("report.html")``, ``.md`` or ``.json``.

@@ -49,3 +49,9 @@ def workspace_root(root: str | Path) -> Path:
             "A workspace begins with one case file in evalset/."
         )
     return path
+
+
+def provision(root: Path) -> None:
+    """Create the folders that the reference harness makes for a workspace; those that are there are left alone."""
+    for folder in (EVALSET, PENDING, PROCESSED, "state", DUMPS, "rules"):
+        (root / folder).mkdir(parents=True, exist_ok=True)

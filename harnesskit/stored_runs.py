@@ -1,0 +1,100 @@
+"""The verbs that decide from stored runs: nothing here replays anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from harnesskit.model.policy import RegressionPolicy
+from harnesskit.store.database import script
+from harnesskit.tables import Tables
+
+if TYPE_CHECKING:
+    from harnesskit.regression import RegressionResult
+
+
+class StoredRuns(Tables):
+    """The tables of a workspace, and verdicts on the runs in them."""
+
+    def policy(self, policy: str | RegressionPolicy) -> RegressionPolicy:
+        """Return the policy of a name, one declared in ``metrics.toml`` before a preset; an object is itself.
+
+        Raises
+        ------
+        PolicyError
+            There is no such policy.
+        """
+        named = self.policies.get(policy, policy) if isinstance(policy, str) else policy
+        return RegressionPolicy.parse(named)
+
+    def runs(self) -> pd.DataFrame:
+        """Return one row per run that replayed cases, newest first: samples, scored ones, cases, cases asked for."""
+        return self.sql(script("queries/replay_runs.sql"))
+
+    def regression(
+        self, run: str | None = None, *, baseline: str | None = None, policy: str | RegressionPolicy = "default"
+    ) -> RegressionResult:
+        """Judge a stored run against its baseline; nothing is replayed.
+
+        Parameters
+        ----------
+        run
+            The run to judge; the newest replay run that scored something when None.
+        baseline
+            A run id, or ``captured``. When None: the newest control run before it; for a run found in the journal the
+            captured scores that the journal keeps beside it; else the captured scores of the cases.
+        policy
+            A name (``default``, ``reference``, ``fixed:3``, ``floor:0.8``, or one declared in ``metrics.toml``) or an
+            object.
+
+        Raises
+        ------
+        WorkspaceError
+            There is no such run.
+        PolicyError
+            There is no such policy.
+        """
+        from harnesskit.regression import CAPTURED, choose_baseline, choose_run, judge_run  # loads scipy
+
+        runs = self.runs()
+        run_id = choose_run(runs, run)
+        baseline_id = choose_baseline(runs, run_id, baseline)
+        if baseline_id != CAPTURED:
+            before = self.sql(script("queries/run_scores.sql"), run=baseline_id)
+        elif run_id.startswith("journal:"):
+            before = self.sql(script("queries/journaled_baselines.sql"), run=run_id)
+        else:
+            before = self.scores(role=CAPTURED)
+        compared = self.table("runs")
+        return judge_run(
+            run_id=run_id,
+            baseline_id=baseline_id,
+            baseline=before,
+            candidate=self.sql(script("queries/run_scores.sql"), run=run_id),
+            runs=compared[compared["run_id"].isin([run_id, baseline_id])],
+            problems=self.problems(),
+            metrics=self.metrics,
+            policy=self.policy(policy),
+            root=str(self.root),
+        )
+
+    def regressions(self, last: int = 20, *, policy: str | RegressionPolicy = "default") -> pd.DataFrame:
+        """Return one row per stored replay run with the verdict on it (`RUN_VERDICTS`), newest first.
+
+        Each run is judged alone, as `regression` does.
+
+        Parameters
+        ----------
+        last
+            How many runs, counted from the newest.
+        policy
+            As for `regression`.
+        """
+        from harnesskit.regression import overview_frame, verdict_row
+
+        runs = self.runs()
+        replays = runs[runs["role"] == "replay"].head(last)
+        return overview_frame(
+            [verdict_row(self.regression(row["run_id"], policy=policy), row) for _, row in replays.iterrows()]
+        )
