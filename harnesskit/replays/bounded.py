@@ -84,13 +84,15 @@ class WorkerCalls:
 
 async def _let_go(worker: Worker, job: Job, done: asyncio.Future[Ended]) -> None:
     """Give the worker back, or leave it behind: it ends by itself when its call does."""
-    if not done.done():
-        job.cancel()
-        await asyncio.wait([done], timeout=GRACE_S)
-    if done.done():
-        POOL.give_back(worker)
-    else:
-        worker.stop()
+    try:
+        if not done.done():
+            job.cancel()
+            await asyncio.wait([done], timeout=GRACE_S)
+    finally:
+        if done.done():
+            POOL.give_back(worker)
+        else:
+            worker.stop()
 
 
 def _set(done: asyncio.Future[Ended], ended: Ended) -> None:

@@ -13,6 +13,7 @@ from tests.bench.journals import bench_aside, bench_events
 from tests.bench.memory import bench_memory
 from tests.bench.opening import bench_growth, bench_open, bench_refresh
 from tests.bench.places import Places
+from tests.bench.replaying import bench_replays
 from tests.bench.timing import Row, shown, text_table
 
 BENCHMARKS = {
@@ -23,6 +24,7 @@ BENCHMARKS = {
     "events": bench_events,
     "capture": bench_capture,
     "matching": bench_matching,
+    "replays": bench_replays,
     "aside": bench_aside,
 }
 
