@@ -44,7 +44,7 @@ class CasePart:
             insert(connection, "problems", problems)
         self.next = (known, notes)
         added = [name for name in names if name not in self.known]
-        return Touched(*([f"{EVALSET}/{printable(name)}" for name in group] for group in (added, old, gone)))
+        return Touched(*([f"{EVALSET}/{printable(name)}" for name in sorted(group)] for group in (added, old, gone)))
 
     def keep(self) -> None:
         """Remember the stamps of what was read."""

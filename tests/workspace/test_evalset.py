@@ -183,7 +183,7 @@ def test_only_what_changed_is_read_again(folder):
     put(folder, "d.json", id="d.json")
     (folder / "a.json").unlink()
     assert look(folder.parent, known).gone == ["a.json"]
-    assert load(folder, known)[2] == ["b.json", "d.json"]
+    assert sorted(load(folder, known)[2]) == ["b.json", "d.json"]
     assert sorted(known) == ["b.json", "c.json", "d.json"]
     assert known["c.json"] == stamp_of((folder / "c.json").stat())
 
