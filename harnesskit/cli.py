@@ -7,8 +7,10 @@ Exit codes: 0 done (with ``--gate``: pass), 1 regression, 2 usage, configuration
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,10 +25,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not arguments.command:
         parser.print_help(sys.stderr)
         return 2
-    from harnesskit import commands
-
+    warnings.showwarning = _warn
+    home = "run_commands" if arguments.command in ("replay", "regression", "validate") else "commands"
     try:
-        return int(getattr(commands, f"run_{arguments.command}")(arguments))
+        run = getattr(importlib.import_module(f"harnesskit.{home}"), f"run_{arguments.command}")
+        return int(run(arguments))
     except HarnesskitError as error:
         print(f"harnesskit {arguments.command}: {error}", file=sys.stderr)
         return 2
@@ -39,6 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print(f"harnesskit {arguments.command}: stopped; nothing that was finished is lost.", file=sys.stderr)
         return 130
+
+
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"harnesskit: warning: {message}", file=sys.stderr)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -68,11 +75,47 @@ def build_parser() -> argparse.ArgumentParser:
     report.add_argument("--out", type=Path, default=Path("report.html"), help="file to write (.html, .md, .json)")
     report.add_argument("--gate", action="store_true", help="exit 1 on a regression, 3 when inconclusive")
 
+    _add_agent_commands(commands, shared)
+
     export = commands.add_parser("export", parents=[shared], help="write every table to one DuckDB file")
     export.add_argument("path", type=Path, help="file to write, e.g. analysis.duckdb")
 
     commands.add_parser("doctor", parents=[shared], help="say whether the workspace is sound and what to mend")
     return parser
+
+
+def _add_agent_commands(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser
+) -> None:
+    """Add the commands that run the user's agent."""
+    agent = argparse.ArgumentParser(add_help=False)
+    agent.add_argument("--replay", metavar="SPEC", help="replay function: path.py[:attr] or module:attr")
+    agent.add_argument(
+        "--scorer", metavar="SPEC", help="scorer, as --replay; 'none' if replays bring scores (default: pandaprobe)"
+    )
+    agent.add_argument("--label", help="name of the run, for people")
+
+    replay = commands.add_parser("replay", parents=[shared, agent], help="replay cases and store every attempt")
+    replay.add_argument("--kind", choices=("failure", "win"), help="only cases of this kind")
+    replay.add_argument("--case", action="append", metavar="ID", help="only this case (may be given several times)")
+    replay.add_argument("--trials", type=int, default=1, help="independent repeats of each case (default 1)")
+    replay.add_argument("--concurrency", type=int, default=1, help="replays at the same time (default 1)")
+    replay.add_argument("--timeout", type=float, metavar="SECONDS", help="limit of each replay")
+    replay.add_argument("--resume", metavar="RUN", help="run only what is missing in this run")
+
+    regression = commands.add_parser(
+        "regression", parents=[shared, agent], help="replay the eval set; the exit code is the verdict"
+    )
+    regression.add_argument(
+        "--policy", default="default", help="default, reference, fixed:N, floor:X, or a declared name"
+    )
+    regression.add_argument("--sample", type=int, metavar="N", help="only the first N cases, wins first")
+    regression.add_argument("--out", type=Path, help="report to write (.html, .md, .json)")
+
+    validate = commands.add_parser(
+        "validate", parents=[shared, agent], help="judge the candidate rules; the exit code is the verdict"
+    )
+    validate.add_argument("--policy", default="reference", help="reference")
 
 
 def _shared_options() -> argparse.ArgumentParser:

@@ -27,11 +27,11 @@ def run_load(arguments: Namespace) -> int:
     harness = _open(arguments)
     problems = harness.problems()
     if arguments.json:
-        _json({"counts": harness.loaded.counts, "problems": _records(problems)})
-    _say(str(harness.loaded))
+        print_json({"counts": harness.loaded.counts, "problems": _records(problems)})
+    say(str(harness.loaded))
     for row in problems.itertuples():
-        _say(f"{row.severity}: {_place(row)}: {row.message}")
-    return _strict(arguments, problems)
+        say(f"{row.severity}: {_place(row)}: {row.message}")
+    return strict_code(arguments, problems)
 
 
 def run_list(arguments: Namespace) -> int:
@@ -44,15 +44,15 @@ def run_list(arguments: Namespace) -> int:
         cases = cases[cases["case_id"].isin(arguments.case)]
         missing = [case_id for case_id in arguments.case if case_id not in set(cases["case_id"])]
         if missing:
-            _say(f"No case {', '.join(map(repr, missing))} in this workspace.")
+            say(f"No case {', '.join(map(repr, missing))} in this workspace.")
             return 2
     if arguments.json:
-        _json({"cases": [_summary(row) for row in cases.itertuples()], "ok": True})
+        print_json({"cases": [_summary(row) for row in cases.itertuples()], "ok": True})
     else:
         shown = cases.loc[:, ["case_id", "kind", "created_at", "replayable", "signature_key", "notes"]]
         _table(shown)
-        _say(f"{len(cases):,} case(s), {int(cases['replayable'].sum()):,} replayable")
-    return _strict(arguments, harness.problems())
+        say(f"{len(cases):,} case(s), {int(cases['replayable'].sum()):,} replayable")
+    return strict_code(arguments, harness.problems())
 
 
 def run_report(arguments: Namespace) -> int:
@@ -65,9 +65,9 @@ def run_export(arguments: Namespace) -> int:
     harness = _open(arguments)
     path = harness.export(arguments.path)
     if arguments.json:
-        _json({"path": str(path)})
-    _say(f"Wrote {path}")
-    return _strict(arguments, harness.problems())
+        print_json({"path": str(path)})
+    say(f"Wrote {path}")
+    return strict_code(arguments, harness.problems())
 
 
 def run_doctor(arguments: Namespace) -> int:
@@ -76,15 +76,15 @@ def run_doctor(arguments: Namespace) -> int:
     problems = harness.problems()
     groups = advise(problems)
     if arguments.json:
-        _json({"sound": not (problems["severity"] == "problem").any(), "findings": _records(groups)})
-    _say(f"{harness.root}: {harness.loaded}")
+        print_json({"sound": not (problems["severity"] == "problem").any(), "findings": _records(groups)})
+    say(f"{harness.root}: {harness.loaded}")
     for row in groups.itertuples():
-        _say(f"\n{row.severity}: {row.kind} ({row.n} in {row.files})")
-        _say(f"  first: {row.example}")
-        _say(f"  do:    {row.advice}")
+        say(f"\n{row.severity}: {row.kind} ({row.n} in {row.files})")
+        say(f"  first: {row.example}")
+        say(f"  do:    {row.advice}")
     if groups.empty:
-        _say("The workspace is sound: every file was read as it stands.")
-    return _strict(arguments, problems)
+        say("The workspace is sound: every file was read as it stands.")
+    return strict_code(arguments, problems)
 
 
 def _open(arguments: Namespace) -> Harness:
@@ -96,16 +96,19 @@ def _write_report(harness: Harness, arguments: Namespace, *, run: str | None, po
     path = result.report(overview=harness.regressions(policy=policy)).save(arguments.out)
     decision = result.decision
     if arguments.json:
-        _json({"verdict": decision.verdict, "reasons": decision.reasons, "run": result.run_id, "report": str(path)})
-    _say(str(decision))
+        print_json(
+            {"verdict": decision.verdict, "reasons": decision.reasons, "run": result.run_id, "report": str(path)}
+        )
+    say(str(decision))
     for reason in decision.reasons[1:]:
-        _say(f"  {reason}")
-    _say(f"Report: {path}")
-    strict = _strict(arguments, harness.problems())
+        say(f"  {reason}")
+    say(f"Report: {path}")
+    strict = strict_code(arguments, harness.problems())
     return strict or (decision.exit_code if getattr(arguments, "gate", False) else 0)
 
 
-def _strict(arguments: Namespace, problems: pd.DataFrame) -> int:
+def strict_code(arguments: Namespace, problems: pd.DataFrame) -> int:
+    """Return 2 when ``--strict`` was asked for and a file has a problem, else 0."""
     return 2 if arguments.strict and bool((problems["severity"] == "problem").any()) else 0
 
 
@@ -133,11 +136,13 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(key): value for key, value in row.items()} for row in rows]
 
 
-def _json(value: Any) -> None:
+def print_json(value: Any) -> None:
+    """Print a value as strict JSON to standard output."""
     print(json.dumps(value, indent=2, sort_keys=True, allow_nan=False, default=str), flush=True)
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Print text to standard error, harmless to a terminal."""
     print("\n".join(terminal_text(line) for line in text.split("\n")), file=sys.stderr)
 
 

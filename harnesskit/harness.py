@@ -96,6 +96,11 @@ class Harness(StoredRuns):
         return harness
 
     @property
+    def agent(self) -> Agent:
+        """What the host handed over: replay function, scorer, verifier, control, fingerprint."""
+        return self._side.agent
+
+    @property
     def evalset(self) -> EvalSet:
         """The eval set: ``capture``, ``attach_input``, ``get``, ``cases``, ``matching``, ``remove``."""
         return self._side.evalset
