@@ -40,12 +40,12 @@ def bench_replays(places: Places) -> list[Row]:
         lambda: run(later, concurrency=100),
     ]
     times = interleaved(ways)
-    limit = times.of(0) / COUNT
+    limit = min(times.seconds[0]) / COUNT  # the least of each way: what else writes to the disk only adds
     names = ("sync function", "async function", "async function, 100 at once")
     rows = []
     for way, name in enumerate(names, start=1):
-        each = times.of(way) / COUNT
-        what = f"engine per replay, synced append included: {name} / 2 ms"
+        each = min(times.seconds[way]) / COUNT
+        what = f"engine and synced append per replay, {name} / 2 ms"
         rows.append(Row(what, shown(each), "", f"{shown(limit)} append", each * 1e3 / BOUND_MS, None, 1.0))
     return rows
 
