@@ -16,6 +16,8 @@ from harnesskit.live.outcome import TurnOutcome
 from harnesskit.live.scope import Turn
 from harnesskit.live.turns import LiveTurns
 from harnesskit.model.config import HarnessConfig
+from harnesskit.model.metrics import Metrics
+from harnesskit.workspace.declarations import read_declarations
 from harnesskit.workspace.evalset_store import EvalSet
 from harnesskit.workspace.journal_writer import append_event
 from harnesskit.workspace.layout import provision
@@ -84,6 +86,7 @@ class AgentSide:
             append=self._append,
             scorer=self.agent.scorer,
             verifier=self.agent.verifier,
+            metrics=Metrics(read_declarations(self.root).metrics),
         )
 
     def _append(self, event_type: str, /, **fields: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
@@ -127,6 +128,11 @@ class Harness(StoredRuns):
     def on_turn_end_now(self, event: Any) -> TurnOutcome:
         """Do the same as `on_turn_end`, and return when it is done."""
         return self._side.on_turn_end_now(event)
+
+    @property
+    def skips(self) -> Counter[str]:
+        """Reason to number of turns that were not scored on purpose, and of notices that were held back."""
+        return self._side.turns.skips
 
     def capture_from_notices(self, replay_input_of: Callable[[str], Any] | None = None) -> CaptureReport:
         """Capture a case for every breach in the mailbox and the journal that has none yet.

@@ -72,7 +72,6 @@ def look(root: Path, known: Known) -> Changes:
                 now = NOWHERE
             if stamp == now:
                 same += 1
-                known[name] = now  # the same, but made in the order in which the next look needs it
             else:
                 names.append(name)
     gone = [] if same == len(known) else _gone(root, known, names)
