@@ -6,13 +6,15 @@ Each method imports its function when it is called: registering the accessor mus
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from harnesskit.model.metrics import Metric
 from harnesskit.model.policy import RegressionPolicy
+from harnesskit.model.records import RuleRecord
 
 
 def from_json(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -64,3 +66,37 @@ class HkAccessor:
         from harnesskit.measures.ledger import evidence_ledger
 
         return evidence_ledger(self._frame, candidate, metrics=metrics)
+
+    def replay(
+        self,
+        replay: Callable[..., Any] | None,
+        *,
+        trials: int = 1,
+        role: str = "replay",
+        arm: str | None = None,
+        rule: str | None = None,
+        rules: Iterable[RuleRecord] | None = None,
+        scorer: Callable[[str], Any] | None = None,
+        verifier: Callable[..., Any] | None = None,
+        concurrency: int = 1,
+        timeout_s: float = 300.0,
+        env_wait_s: float = 0.0,
+        scoring_timeout_s: float = 300.0,
+        retries: int = 0,
+        resume: str | None = None,
+        run: str | None = None,
+        root: str | Path | None = None,
+        seed: int = 0,
+        progress: bool = True,
+        fingerprint: Mapping[str, Any] | str | None = None,
+        label: str | None = None,
+    ) -> pd.DataFrame:
+        """See `harnesskit.replay`."""
+        from harnesskit.replays.replay import replay as run_replays
+
+        return run_replays(
+            self._frame, replay, trials=trials, role=role, arm=arm, rule=rule, rules=rules, scorer=scorer,
+            verifier=verifier, concurrency=concurrency, timeout_s=timeout_s, env_wait_s=env_wait_s,
+            scoring_timeout_s=scoring_timeout_s, retries=retries, resume=resume, run=run, root=root, seed=seed,
+            progress=progress, fingerprint=fingerprint, label=label,
+        )  # fmt: skip

@@ -172,7 +172,10 @@ def test_accessor_methods_only_delegate():
             assert isinstance(words, ast.Expr)
             assert all(isinstance(line, ast.ImportFrom) for line in imports), method.name
             assert isinstance(call, ast.Return), method.name
-            assert ast.unparse(call).startswith(f"return {method.name}(self._frame"), method.name
+            called = ast.unparse(call)
+            assert called.startswith((f"return {method.name}(self._frame", f"return run_{method.name}s(self._frame")), (
+                called
+            )
 
 
 def run_python(code: str, *arguments: str) -> str:
