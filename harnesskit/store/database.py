@@ -25,6 +25,9 @@ ONE_AT_A_TIME = RLock()
 
 _ORDER = {"cases": "created_at NULLS FIRST, case_id", "rules": "created_at NULLS FIRST, rule_id"}
 _SAME_KEY = ("scores", "case_scores", "baselines", "problems", "labels")
+_WRITTEN_JSON = {"ARROW:extension:name": "arrow.json", "ARROW:extension:metadata": ""}
+"""Says that a text is JSON already: `harnesskit.workspace.reading.to_json` wrote it, so DuckDB need not parse it."""
+
 _ARROW = {
     "VARCHAR": pa.string(),
     "JSON": pa.string(),
@@ -78,11 +81,13 @@ def _quoted(text: str) -> str:
 
 
 @cache
-def _types(table: str) -> tuple[tuple[str, pa.DataType], ...]:
+def _types(table: str) -> pa.Schema:
     with duckdb.connect(":memory:") as connection:
         connection.execute(script("schema.sql"))
         found = connection.execute(f"DESCRIBE raw.{table}").fetchall()
-    return tuple((name, _ARROW[kind]) for name, kind, *_ in found)
+    return pa.schema(
+        [pa.field(name, _ARROW[kind], metadata=_WRITTEN_JSON if kind == "JSON" else None) for name, kind, *_ in found]
+    )
 
 
 def insert(connection: duckdb.DuckDBPyConnection, table: str, rows: Sequence[tuple[Any, ...]]) -> None:
@@ -97,8 +102,8 @@ def _rows_table(table: str, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
     types, pool = _types(table), pa.system_memory_pool()  # the default one keeps what it once held
     columns: Iterable[Any] = zip(*rows, strict=True) if rows else [()] * len(types)
     return pa.table(
-        [pa.array(column, type=kind, memory_pool=pool) for column, (_, kind) in zip(columns, types, strict=True)],
-        names=[name for name, _ in types],
+        [pa.array(column, type=field.type, memory_pool=pool) for column, field in zip(columns, types, strict=True)],
+        schema=types,
     )
 
 

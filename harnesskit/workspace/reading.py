@@ -257,7 +257,9 @@ def clean_text(text: str) -> str:
 
 
 def to_json(value: Any) -> str:
-    """Return compact JSON text of a value that `parse_json` returned; strict, integers exact.
+    r"""Return compact JSON text of a value that `parse_json` returned; strict, integers exact.
+
+    Half a surrogate pair, which is no text, is written as the six characters of its escape.
 
     Examples
     --------
@@ -266,5 +268,14 @@ def to_json(value: Any) -> str:
     """
     try:
         return encode(value).decode("utf-8")
-    except (UnicodeEncodeError, ValueError):  # half a surrogate pair: only ASCII escapes can carry it
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    except (UnicodeEncodeError, ValueError):  # half a surrogate pair, which DuckDB refuses in any spelling
+        return json.dumps(_clean(value), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _clean(value: Any) -> Any:
+    """Return a JSON value with every text in it as `clean_text` gives it."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, dict):
+        return {clean_text(key): _clean(item) for key, item in value.items()}
+    return [_clean(item) for item in value] if isinstance(value, list) else value
