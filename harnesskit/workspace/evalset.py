@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
@@ -122,14 +121,8 @@ def read_cases(root: Path, names: Sequence[str], known: Known) -> Iterator[tuple
 def _read_chunk(names: Sequence[str], folder: int, known: Known) -> tuple[list[CaseRow], list[Problem]]:
     rows: list[CaseRow] = []
     problems: list[Problem] = []
-    collecting = gc.isenabled()
-    gc.disable()  # nothing made here refers to itself, and looking for what does takes a tenth of the time
-    try:
-        for name in names:
-            _read_case(name, folder, known, rows, problems)
-    finally:
-        if collecting:
-            gc.enable()
+    for name in names:
+        _read_case(name, folder, known, rows, problems)
     return rows, problems
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 METRICS = ("task_completion", "coherence", "tool_correctness", "argument_correctness", "agent_reliability")
-TEXT = """refund order customer asked twice charge ledger invoice café naïve “quoted” total: 3:1 tool call failed after
-the second attempt because payment gateway returned status pending {retry} and [timeout] was kept over budget"""
+PLAIN = """refund order customer asked twice charge ledger invoice total: 3:1 tool call failed after the second attempt
+because payment gateway returned status pending {retry} and [timeout] was kept over budget""".split()
+ACCENTED = [*PLAIN, "café", "naïve", "“quoted”", "Größe"]
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 
@@ -29,7 +30,8 @@ def write_cases(root: Path, count: int) -> Path:
 
 
 def made_case(number: int, random_: random.Random) -> dict[str, Any]:
-    """Return one case: a third are wins, one in ten cannot be replayed, one in twenty has no notes."""
+    """Return one case: a third are wins, a quarter is not plain ASCII, a tenth has no input, a twentieth no notes."""
+    words = ACCENTED if number % 4 == 1 else PLAIN
     metrics = sorted(random_.sample(METRICS, random_.randint(2, len(METRICS))))
     scores = {metric: random_.choice([round(random_.random(), 2), random_.random(), 0, 1]) for metric in metrics}
     kind = "win" if number % 3 == 0 else "failure"
@@ -40,26 +42,26 @@ def made_case(number: int, random_: random.Random) -> dict[str, Any]:
         "kind": kind,
         "signature": ["healthy"] if kind == "win" else [f"breach:{metric}" for metric in metrics[:2]],
         "baseline_scores": scores,
-        "replay_input": None if number % 10 == 7 else _payload(number, random_),
-        "notes": "" if number % 20 == 3 else _words(random_, 12, 26),
+        "replay_input": None if number % 10 == 7 else _payload(number, random_, words),
+        "notes": "" if number % 20 == 3 else _words(random_, words, 12, 26),
     }
 
 
-def _payload(number: int, random_: random.Random) -> dict[str, Any]:
+def _payload(number: int, random_: random.Random, words: Sequence[str]) -> dict[str, Any]:
     turns = [
-        {"role": role, "content": _words(random_, 8, 20), "tokens": random_.randint(3, 900)}
+        {"role": role, "content": _words(random_, words, 8, 20), "tokens": random_.randint(3, 900)}
         for role in ("user", "assistant")
     ]
     return {
-        "task": _words(random_, 4, 10),
+        "task": _words(random_, words, 4, 10),
         "messages": turns,
         "limits": {"max_turns": 12, "temperature": 0.2, "seed": random_.getrandbits(48), "tools": ["search", "pay"]},
         "order": {"id": number, "amount": round(random_.uniform(1, 900), 2), "paid": number % 2 == 0, "coupon": None},
     }
 
 
-def _words(random_: random.Random, low: int, high: int) -> str:
-    return " ".join(random_.choices(TEXT.split(), k=random_.randint(low, high)))
+def _words(random_: random.Random, words: Sequence[str], low: int, high: int) -> str:
+    return " ".join(random_.choices(words, k=random_.randint(low, high)))
 
 
 def write_journal(root: Path, count: int) -> Path:

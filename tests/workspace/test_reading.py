@@ -185,7 +185,7 @@ def test_a_large_payload_is_exact():
 
 def test_text_with_half_a_pair_can_be_stored_and_shown():
     assert clean_text("a\ud800b") == "a\\ud800b"
-    assert to_json({"a": "\ud800"}) == '{"a":"\\ud800"}'
+    assert to_json({"a": "\ud800"}) == r'{"a":"\\ud800"}'  # DuckDB refuses the escape itself
     with pytest.raises(ValueError):
         to_json({"a": "\ud800", "b": math.nan})
 
