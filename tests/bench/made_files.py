@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 METRICS = ("task_completion", "coherence", "tool_correctness", "argument_correctness", "agent_reliability")
-PLAIN = """refund order customer asked twice charge ledger invoice total: 3:1 tool call failed after the second attempt
-because payment gateway returned status pending {retry} and [timeout] was kept over budget""".split()
-ACCENTED = [*PLAIN, "café", "naïve", "“quoted”", "Größe"]
+TEXT = """refund order customer asked twice charge ledger invoice total: 3:1 tool call failed after the second attempt
+because payment gateway returned status pending {retry} and [timeout] was kept over budget"""
+PLAIN = tuple(TEXT.split())
+ACCENTED = (*PLAIN, "café", "naïve", "“quoted”", "Größe")
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 
