@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -37,11 +37,45 @@ class RegressionPolicy(BaseModel):
     trials: int | None = Field(None, ge=1, description="fixed plan: trials per case; None for no fixed plan")
     floor_score: float | None = Field(None, description="floor policy: every protected win at or above this score")
     margin: float | None = Field(None, ge=0, description="reference policy: a change of this size decides a case")
+    test: Literal["directions", "classic"] = Field(
+        "directions",
+        description="adaptive run: directions over sets of metrics, or the classic z per metric and their composite",
+    )
+    budget_per_win: float = Field(
+        2.0, ge=1, description="adaptive run: replays per protected win, control top-ups included"
+    )
+    width: int = Field(2, ge=1, description="adaptive run: wins replayed in one round after the first wave")
+    depth: int = Field(1, ge=1, description="adaptive run: steps that each of these wins makes in a round")
+    n_max: int = Field(16, ge=2, description="adaptive run: candidate and control runs after which a win is left open")
+    gamma: float = Field(-2.0, description="adaptive run: shape of the Hwang-Shih-DeCani error spending")
+    shares: tuple[float, float, float, float] = Field(
+        (0.45, 0.30, 0.15, 0.10),
+        description="adaptive run: error shares of all metrics together, single metrics, pairs and triples",
+    )
+    raw_z: float = Field(1.28, description="adaptive run: standard errors that the plain drop must reach")
+    veto: float = Field(
+        1.28, gt=0, description="adaptive run: improvement of another metric, in standard errors, that vetoes a drop"
+    )
+    close_bf: float = Field(1.0, gt=0, description="adaptive run: Bayes factor below which a calm win is closed")
+    sentinels: int = Field(3, ge=0, description="adaptive run: banked wins replayed in control to notice a stale bank")
+    fresh_controls: int = Field(
+        2, ge=2, description="adaptive run: control replays per win made first when there is no valid bank"
+    )
 
     @classmethod
     def default(cls) -> Self:
-        """Return the default policy."""
+        """Return the default policy: an adaptive run of two replays per protected win."""
         return cls()
+
+    @classmethod
+    def thorough(cls) -> Self:
+        """Return the default policy with three replays per protected win."""
+        return cls(name="thorough", budget_per_win=3.0)
+
+    @classmethod
+    def classic(cls) -> Self:
+        """Return the adaptive run of a z per metric and their composite, six wins a round, ten runs at most."""
+        return cls(name="classic", test="classic", width=6, n_max=10, shares=(0.5, 0.5, 0.0, 0.0))
 
     @classmethod
     def fixed(cls, n: int) -> Self:
@@ -60,7 +94,9 @@ class RegressionPolicy(BaseModel):
 
     @classmethod
     def parse(cls, policy: str | RegressionPolicy) -> RegressionPolicy:
-        """Return the policy named by `policy` (``default``, ``reference``, ``fixed:3``, ``floor:0.8``), or itself.
+        """Return the policy named by `policy`, or itself.
+
+        Names are ``default``, ``thorough``, ``classic``, ``reference``, ``fixed:3`` and ``floor:0.8``.
 
         Raises
         ------
@@ -70,7 +106,9 @@ class RegressionPolicy(BaseModel):
         if isinstance(policy, RegressionPolicy):
             return policy
         name, _, argument = str(policy).partition(":")
-        plain = {"default": cls.default, "reference": cls.reference}
+        plain = {
+            "default": cls.default, "thorough": cls.thorough, "classic": cls.classic, "reference": cls.reference
+        }  # fmt: skip
         if name in plain and not argument:
             return plain[name]()
         if name == "fixed" and re.fullmatch(r"[1-9]\d*", argument):
@@ -100,6 +138,11 @@ class RegressionPolicy(BaseModel):
             preset = self.default()
         fields = [f for f in type(self).model_fields if f != "name" and getattr(self, f) != getattr(preset, f)]
         return ", ".join([text, *(f"{f}={getattr(self, f)}" for f in fields)])
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether a run under this policy decides after every round which win to replay next."""
+        return self.trials is None and self.floor_score is None and self.margin is None
 
     def plain(self) -> dict[str, Any]:
         """Return the policy as plain data, for records and reports."""
