@@ -135,3 +135,18 @@ def margin_false_alarms(*, sd: float, margin: float = 0.05, metrics: int = 4, ca
     """
     one = float(stats.norm.sf(margin / (sd * 2**0.5)))
     return MarginRule(one, 1 - (1 - one) ** metrics, 1 - (1 - one) ** cases)
+
+
+def breach_rule_promotions(rate: ArrayLike, *, sessions: int = 5, margin: float = 0.05) -> Floats:
+    """Return how often "no breach, or a rate of at most `rate` - `margin`" promotes a rule that changes nothing.
+
+    Binomial, the breach rate before the trial known exactly.
+
+    Examples
+    --------
+    >>> breach_rule_promotions([0.1, 0.3, 0.5]).round(3).tolist()
+    [0.59, 0.528, 0.5]
+    """
+    before = np.asarray(rate, dtype=float)
+    most = np.maximum(np.floor((before - margin) * sessions + 1e-9), 0.0)
+    return np.asarray(stats.binom.cdf(most, sessions, before), dtype=float)

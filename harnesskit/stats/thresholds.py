@@ -1,0 +1,129 @@
+"""Alarm thresholds whose precision is guaranteed, and how often noise alone carries a session over one."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+DELTA = 0.10
+
+
+class Certified(NamedTuple):
+    """A threshold with its evidence; `threshold` is None when none could be certified."""
+
+    threshold: float | None
+    flagged: int
+    """Labelled sessions below it (below the first one tested when none was certified)."""
+    hits: int
+    """Of these, the ones that did fail."""
+    p: float
+    recall: float
+    """Share of the failed sessions that it flags, on the same labels."""
+    more_labels: int | None
+    """About how many more labelled sessions any threshold needs: 0 when one was found, None when the precision seen is
+    too low for any number."""
+
+
+def precision_p(hits: int, flagged: int, target: float) -> float:
+    """Return the p-value of "the precision is at most `target`": P(Bin(flagged, target) >= hits); 1 for none flagged.
+
+    Examples
+    --------
+    >>> round(precision_p(14, 15, 0.8), 4)
+    0.1671
+    """
+    return float(stats.binom.sf(hits - 1, flagged, target)) if flagged else 1.0
+
+
+def certifiable_count(target: float, *, delta: float = DELTA) -> int:
+    """Return the fewest flagged sessions, all correct, that certify a precision: ceil(ln delta / ln target).
+
+    Examples
+    --------
+    >>> [certifiable_count(target) for target in (0.8, 0.9, 0.95)]
+    [11, 22, 45]
+    """
+    if not (0 < target < 1 and 0 < delta < 1):
+        raise ValueError(f"target and delta must be between 0 and 1, found {target} and {delta}")
+    return math.ceil(math.log(delta) / math.log(target) - 1e-12)
+
+
+def certify_precision(
+    scores: ArrayLike, failed: ArrayLike, grid: ArrayLike, *, target: float, delta: float = DELTA
+) -> Certified:
+    """Return the highest threshold of a fixed sequence whose precision is above `target`, wrong with chance <= `delta`.
+
+    Learn then Test (Angelopoulos, Bates, Candes, Jordan & Lei 2021): from the lowest threshold that flags enough
+    labelled sessions to certify anything (chosen without labels) upward while `precision_p` <= `delta`; the last
+    that passed has the best recall. A session is flagged when its score is below the threshold.
+
+    Parameters
+    ----------
+    scores, failed
+        Score of each labelled session, and whether it did fail.
+    grid
+        Thresholds to try, at least one, fixed beforehand.
+
+    Examples
+    --------
+    >>> scores = [i / 100 for i in range(100)]
+    >>> found = certify_precision(scores, [s < 0.45 for s in scores], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], target=0.8)
+    >>> found.threshold, found.flagged, found.hits, round(found.recall, 2)
+    (0.5, 50, 45, 1.0)
+    """
+    x, bad = np.asarray(scores, dtype=float), np.asarray(failed, dtype=bool)
+    thresholds = np.unique(np.asarray(grid, dtype=float))
+    under = x[:, None] < thresholds
+    flagged, hits = under.sum(axis=0), (under & bad[:, None]).sum(axis=0)
+    p = np.where(flagged > 0, stats.binom.sf(hits - 1, flagged, target), 1.0)
+    start = int(np.searchsorted(flagged, certifiable_count(target, delta=delta)))
+    failing = np.flatnonzero(p[start:] > delta)
+    last = start + (int(failing[0]) if len(failing) else len(p) - start) - 1
+    found = last >= start
+    at = last if found else min(start, len(thresholds) - 1)
+    count, right = int(flagged[at]), int(hits[at])
+    recall = right / int(bad.sum()) if found and bad.any() else float("nan")
+    more: int | None = 0
+    if not found:
+        wanted = flagged_needed(right, count, target, delta=delta)
+        more = None if wanted is None else math.ceil((wanted - count) * len(x) / max(count, 1))
+    return Certified(float(thresholds[at]) if found else None, count, right, float(p[at]), recall, more)
+
+
+def flagged_needed(hits: int, flagged: int, target: float, *, delta: float = DELTA, most: int = 100_000) -> int | None:
+    """Return how many flagged sessions certify the precision, hits coming at the share seen; None beyond `most`.
+
+    Examples
+    --------
+    >>> flagged_needed(14, 15, 0.8), flagged_needed(0, 0, 0.8), flagged_needed(7, 10, 0.8)
+    (25, 11, None)
+    """
+    share = hits / flagged if flagged else 1.0
+    if share <= target:
+        return None
+    low, high = certifiable_count(target, delta=delta), most
+    n = np.arange(low, high + 1)
+    passing = np.flatnonzero(stats.binom.sf(np.floor(share * n + 1e-9) - 1, n, target) <= delta)
+    return int(n[passing[0]]) if len(passing) else None
+
+
+def flip_rate(scores: ArrayLike, threshold: float, *, sd: float) -> float:
+    """Return how often judging a session twice gives two verdicts: mean of 2 q (1 - q), q = Phi((threshold - x) / sd).
+
+    Above .15 judge several times, or leave a band of one `sd` on both sides without a verdict.
+
+    Examples
+    --------
+    >>> round(flip_rate([0.5, 0.7, 0.9], 0.6, sd=0.1), 3)
+    0.179
+    """
+    if not sd > 0:
+        raise ValueError(f"the noise of one score must be above 0, found {sd}")
+    q = stats.norm.cdf((threshold - np.asarray(scores, dtype=float)) / sd)
+    return float(np.mean(2 * q * (1 - q)))
