@@ -106,15 +106,16 @@ def refresh(root: Path, connection: duckdb.DuckDBPyConnection, parts: list[Part]
     """
     done: dict[str, Touched] = {}
     with ONE_AT_A_TIME:
-        for part in parts:
-            try:
-                connection.execute("BEGIN")
+        try:
+            connection.execute("BEGIN")
+            for part in parts:
                 done[part.source] = part.refresh(root, connection)
-                connection.execute("COMMIT")
-            except BaseException:
-                with suppress(duckdb.Error):  # stopped before it began or after it was committed: nothing to undo
-                    connection.execute("ROLLBACK")
-                raise
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(duckdb.Error):  # stopped before it began or after it was committed: nothing to undo
+                connection.execute("ROLLBACK")
+            raise
+        for part in parts:
             part.keep()
     return done
 

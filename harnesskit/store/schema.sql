@@ -1,4 +1,4 @@
--- The tables that hold what was read, one row per thing in a file. Times are UTC; JSON is text that DuckDB has checked.
+-- The tables that hold what was read, one row per thing in a file. Times are UTC; JSON is text that the readers have checked.
 -- What users query are the views of views.sql, which say what counts; nothing here is thrown away or merged.
 
 CREATE SCHEMA raw;
