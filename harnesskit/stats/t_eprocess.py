@@ -8,6 +8,7 @@ the sign-symmetry process is the one that is exact under every noise.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -62,7 +63,7 @@ def log_density_ratio(t: ArrayLike, df: ArrayLike, shift: ArrayLike) -> Floats:
     free = nu[..., None]
     peak = (a + np.sqrt(a**2 + 4 * free)) / 2
     low, high = np.maximum(peak - HALF_WIDTH, 0.0), peak + HALF_WIDTH
-    x, w = special.roots_legendre(160)
+    x, w = _rule()
     u = low + (high - low) * (x + 1) / 2
     log_chi = (1 - (free + 1) / 2) * math.log(2) - special.gammaln((free + 1) / 2) + free * np.log(u) - u**2 / 2
     inside = special.logsumexp(log_chi + a * u, b=w * (high - low) / 2, axis=-1)
@@ -102,6 +103,12 @@ def t_evidence(
     shift = np.asarray(effects, dtype=float) * np.sqrt(info)[..., None] / sd
     promote = _mixture((change / error)[..., None], free[..., None], shift)
     return TEvidence(promote, _mixture(((worthwhile - change) / error)[..., None], free[..., None], shift))
+
+
+@lru_cache(maxsize=1)
+def _rule() -> tuple[Floats, Floats]:
+    x, w = special.roots_legendre(160)
+    return np.asarray(x, dtype=float), np.asarray(w, dtype=float)
 
 
 def _mixture(t: Floats, df: Floats, shift: Floats) -> Floats:

@@ -9,7 +9,9 @@ import numpy as np
 from scipy import stats
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
+
+    Ints = NDArray[np.int64]
 
 DELTA = 0.10
 
@@ -26,8 +28,8 @@ class Certified(NamedTuple):
     recall: float
     """Share of the failed sessions that it flags, on the same labels."""
     more_labels: int | None
-    """About how many more labelled sessions any threshold needs: 0 when one was found, None when the precision seen is
-    too low for any number."""
+    """About how many more labelled sessions the nearest threshold needs, precision and share flagged staying as they
+    are: 0 when one was found, None when the precision seen is too low everywhere or nothing was flagged."""
 
 
 def precision_p(hits: int, flagged: int, target: float) -> float:
@@ -70,6 +72,11 @@ def certify_precision(
     grid
         Thresholds to try, at least one, fixed beforehand.
 
+    Raises
+    ------
+    ValueError
+        If a score is missing, or the labels are not one per score.
+
     Examples
     --------
     >>> scores = [i / 100 for i in range(100)]
@@ -79,6 +86,8 @@ def certify_precision(
     """
     x, bad = np.asarray(scores, dtype=float), np.asarray(failed, dtype=bool)
     thresholds = np.unique(np.asarray(grid, dtype=float))
+    if np.isnan(x).any() or len(bad) != len(x):
+        raise ValueError("a threshold needs a score and a label of every session; leave out the others, and count them")
     under = x[:, None] < thresholds
     flagged, hits = under.sum(axis=0), (under & bad[:, None]).sum(axis=0)
     p = np.where(flagged > 0, stats.binom.sf(hits - 1, flagged, target), 1.0)
@@ -89,14 +98,11 @@ def certify_precision(
     at = last if found else min(start, len(thresholds) - 1)
     count, right = int(flagged[at]), int(hits[at])
     recall = right / int(bad.sum()) if found and bad.any() else float("nan")
-    more: int | None = 0
-    if not found:
-        wanted = flagged_needed(right, count, target, delta=delta)
-        more = None if wanted is None else math.ceil((wanted - count) * len(x) / max(count, 1))
+    more = 0 if found else _labels_needed(hits, flagged, len(x), target, delta)
     return Certified(float(thresholds[at]) if found else None, count, right, float(p[at]), recall, more)
 
 
-def flagged_needed(hits: int, flagged: int, target: float, *, delta: float = DELTA, most: int = 100_000) -> int | None:
+def flagged_needed(hits: int, flagged: int, target: float, *, delta: float = DELTA, most: int = 10_000) -> int | None:
     """Return how many flagged sessions certify the precision, hits coming at the share seen; None beyond `most`.
 
     Examples
@@ -127,3 +133,13 @@ def flip_rate(scores: ArrayLike, threshold: float, *, sd: float) -> float:
         raise ValueError(f"the noise of one score must be above 0, found {sd}")
     q = stats.norm.cdf((threshold - np.asarray(scores, dtype=float)) / sd)
     return float(np.mean(2 * q * (1 - q)))
+
+
+def _labels_needed(hits: Ints, flagged: Ints, labels: int, target: float, delta: float) -> int | None:
+    """Return the fewest further labels at which some threshold certifies, precision and share flagged as seen."""
+    wanted = []
+    for right, count in zip(hits.tolist(), flagged.tolist(), strict=True):
+        needed = flagged_needed(right, count, target, delta=delta) if count else None
+        if needed is not None:
+            wanted.append(math.ceil(max(needed - count, 1) * labels / count))
+    return min(wanted) if wanted else None
