@@ -8,7 +8,9 @@ import numpy as np
 from scipy import stats
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
 
 FEWEST = 20
 """Labels below which the judge's weight is not tuned: the interval would be too short (.93 at 20)."""
@@ -70,16 +72,10 @@ def powered_mean(
         raise ValueError(f"a powered mean needs two labels at least, each with a score: {n} labels, {len(f)} scores")
     if weight is None:
         weight = tuned_weight(y, f, others) if n >= FEWEST else 0.0
-    if not more:
-        weight = 0.0
-    mean = float(y.mean())
-    variance = float(np.var(y - weight * f)) / n
-    if weight:
-        mean += weight * float(others.mean() - f.mean())
-        variance += weight**2 * float(np.var(others)) / more
+    mean, variance, weight = _powered(y, f, others, weight if more else 0.0)
     tail = (1 - confidence) / 2
     reach = float(stats.t.isf(tail, n - 1) if quantile == "t" else stats.norm.isf(tail)) * variance**0.5
-    return PoweredMean(mean, mean - reach, mean + reach, float(weight), float(y.mean()))
+    return PoweredMean(mean, mean - reach, mean + reach, weight, float(y.mean()))
 
 
 def tuned_weight(labels: ArrayLike, judged: ArrayLike, unlabelled: ArrayLike) -> float:
@@ -98,3 +94,11 @@ def tuned_weight(labels: ArrayLike, judged: ArrayLike, unlabelled: ArrayLike) ->
         return 0.0
     covariance = float(np.cov(y, f)[0, 1])
     return float(np.clip(covariance / ((1 + len(y) / len(others)) * spread), 0.0, 1.0))
+
+
+def _powered(y: Floats, f: Floats, others: Floats, weight: float) -> tuple[float, float, float]:
+    mean, variance = float(y.mean()), float(np.var(y - weight * f)) / len(y)
+    if weight:
+        mean += weight * float(others.mean() - f.mean())
+        variance += weight**2 * float(np.var(others)) / len(others)
+    return mean, variance, float(weight)
