@@ -44,7 +44,7 @@ def pass_chance(passes: int, fails: int, *, bar: float = BAR, prior: tuple[float
 def pass_prior(passes: ArrayLike, runs: ArrayLike, *, most: float = MOST_WEIGHT) -> BetaPrior:
     """Return the prior of a pass rate from the corpus of wins by moments, its weight at most `most`; else Beta(4, 1).
 
-    One pass and one failure's worth of Beta(4, 1) stays in the mean, so that a corpus without a failure is no proof.
+    Beta(4, 1) stays in the mean with its 5 runs: a corpus without a failure is no proof that none can be.
 
     Examples
     --------
