@@ -93,6 +93,7 @@ class Harness(StoredRuns):
             scorer = PandaProbe(settings)
         agent = Agent(replay, scorer, verifier, control, fingerprint)
         harness = cls(settings.harness_root.expanduser().absolute(), config=settings, agent=agent)
+        harness.given = str(settings.harness_root)
         provision(harness.root)
         return harness
 
@@ -244,5 +245,6 @@ def open_workspace(root: str | Path, *, as_of: datetime | str | None = None, met
     ['failure', 'win']
     """
     harness = Harness(workspace_root(root), as_of=as_utc(as_of, "as_of"), metrics=metrics)
+    harness.given = str(root)
     harness.refresh()
     return harness

@@ -15,7 +15,15 @@ if TYPE_CHECKING:
 
 
 class StoredRuns(Tables):
-    """The tables of a workspace, and verdicts on the runs in them."""
+    """The tables of a workspace, and verdicts on the runs in them.
+
+    Attributes
+    ----------
+    given
+        The root as it was given, for the command that makes a report again; the absolute one when empty.
+    """
+
+    given: str = ""
 
     def policy(self, policy: str | RegressionPolicy) -> RegressionPolicy:
         """Return the policy of a name, one declared in ``metrics.toml`` before a preset; an object is itself.
@@ -76,7 +84,7 @@ class StoredRuns(Tables):
             problems=self.problems(),
             metrics=self.metrics,
             policy=self.policy(policy),
-            root=str(self.root),
+            root=self.given or str(self.root),
         )
 
     def regressions(self, last: int = 20, *, policy: str | RegressionPolicy = "default") -> pd.DataFrame:

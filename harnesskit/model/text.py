@@ -63,3 +63,14 @@ def shorten(text: str, limit: int) -> str:
         return text
     tail = (limit - 1) // 2
     return f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a count with its noun, in the plural unless it is one.
+
+    Examples
+    --------
+    >>> counted(1, "case"), counted(1200, "case")
+    ('1 case', '1,200 cases')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"

@@ -12,7 +12,8 @@ The rule, in this order; what is masked becomes ``[masked]`` as a whole, no part
 2. *By pattern*: ``Bearer`` and ``Basic`` credentials, ``user:password@`` in addresses, JSON web tokens, private key
    blocks, keys with a maker's prefix (``sk-``, ``AKIA``, ``ghp_``, ``xoxb-``, ``AIza``, ``hf_``, ...), and what follows
    the words key, token, secret or password when it is long and mixes letters and digits.
-3. *By value*: the values of this process's environment variables whose name falls under 1 (eight or more characters).
+3. *By value*: the values of this process's environment variables whose name falls under 1 (eight or more characters),
+   except ``PWD`` and files and folders that are there: where one stands is no secret.
 
 Ordinary words, status codes, numbers, ids and hashes stay.
 """
@@ -204,8 +205,15 @@ def _environment_secrets() -> tuple[str, ...]:
     return _secrets_among(tuple(os.environ.items()))
 
 
+def _is_place(name: str, value: str) -> bool:
+    """Whether a variable says where something lies: PWD is the folder one stands in, not a password."""
+    return name in ("PWD", "OLDPWD") or (os.path.isabs(value) and os.path.exists(value))
+
+
 @lru_cache(maxsize=2)
 def _secrets_among(variables: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    found = {value for name, value in variables if len(value) >= 8 and is_secret_name(name)}
+    found = {
+        value for name, value in variables if len(value) >= 8 and is_secret_name(name) and not _is_place(name, value)
+    }
     telling = [value for value in found if not value.isalpha() or len(value) >= 16]
     return tuple(sorted(telling, key=lambda value: (-len(value), value)))  # longest first: one may hold another

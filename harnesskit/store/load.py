@@ -11,6 +11,7 @@ import duckdb
 import pandas as pd
 
 from harnesskit.model.frames import TABLES
+from harnesskit.model.text import counted
 from harnesskit.store.database import ONE_AT_A_TIME, insert, query, script
 from harnesskit.workspace.problems import Problem
 
@@ -89,11 +90,21 @@ class LoadReport:
 
     def __str__(self) -> str:
         """Return a short text: what is loaded and how much was wrong."""
-        loaded = ", ".join(f"{count:,} {name}" for name, count in self.counts.items() if count and name != "problems")
+        loaded = ", ".join(
+            self._runs() if name == "runs" else counted(count, name.removesuffix("s"))
+            for name, count in self.counts.items()
+            if count and name != "problems"
+        )
         severity = self.problems["severity"]
-        wrong = f"{int((severity == 'problem').sum()):,} problem(s) and {int((severity == 'note').sum()):,} note(s)"
-        files = f"{len(self.added):,} file(s) read, {len(self.changed):,} read again, {len(self.gone):,} gone"
+        wrong = " and ".join(counted(int((severity == word).sum()), word) for word in ("problem", "note"))
+        files = f"{counted(len(self.added), 'file')} read, {len(self.changed):,} read again, {len(self.gone):,} gone"
         return f"{loaded or 'nothing loaded'}; {files}; {wrong}"
+
+    def _runs(self) -> str:
+        """Return the replay runs, as `Harness.runs` lists them, apart from the other sources of samples."""
+        runs = len(query(self._connection, script("queries/replay_runs.sql")))
+        more = self.counts["runs"] - runs
+        return counted(runs, "run") + (f" ({counted(more, 'more source')})" if more else "")
 
     __repr__ = __str__
 

@@ -5,10 +5,17 @@ CREATE VIEW cases AS
 SELECT * FROM (SELECT * FROM raw.cases QUALIFY count(*) OVER (PARTITION BY case_id) = 1)
 WHERE getvariable('as_of') IS NULL OR created_at <= getvariable('as_of');
 
+-- One row per attempt of a run; one without a time belongs to the time of its run.
+CREATE VIEW raw.past_samples AS
+SELECT * FROM raw.samples
+WHERE getvariable('as_of') IS NULL OR (coalesce(occurred_at <= getvariable('as_of'), true) AND run_id NOT IN
+    (SELECT run_id FROM raw.runs WHERE coalesce(started_at, finished_at) > getvariable('as_of')));
+
 -- One row per run; the captured baselines and each online source count as one run.
 CREATE VIEW runs AS
 SELECT * FROM raw.runs
-WHERE getvariable('as_of') IS NULL OR coalesce(coalesce(started_at, finished_at) <= getvariable('as_of'), true)
+WHERE getvariable('as_of') IS NULL OR (coalesce(coalesce(started_at, finished_at) <= getvariable('as_of'), true)
+    AND (role <> 'online' OR run_id IN (SELECT run_id FROM raw.past_samples))) -- an online source has no time of its own
 UNION ALL
 SELECT 'captured', 'captured', 'captured baselines', NULL, NULL, NULL, min(created_at), max(created_at), NULL, NULL, NULL
 FROM cases HAVING count(*) > 0
@@ -18,12 +25,6 @@ SELECT 'online:' || source, 'online', source, NULL, NULL,
 FROM raw.online
 WHERE getvariable('as_of') IS NULL OR occurred_at <= getvariable('as_of')
 GROUP BY source;
-
--- One row per attempt of a run; one without a time belongs to the time of its run.
-CREATE VIEW raw.past_samples AS
-SELECT * FROM raw.samples
-WHERE getvariable('as_of') IS NULL OR (coalesce(occurred_at <= getvariable('as_of'), true) AND run_id NOT IN
-    (SELECT run_id FROM raw.runs WHERE coalesce(started_at, finished_at) > getvariable('as_of')));
 
 -- One row per attempt: those of runs, the capture of each case, and the online ones.
 CREATE VIEW samples AS

@@ -90,6 +90,16 @@ def test_values_of_secret_environment_variables_are_masked(monkeypatch):
     assert mask_text("POST with plain words of a variable in somewhere nice") == f"POST with {MASK} in somewhere nice"
 
 
+def test_the_folder_one_stands_in_is_no_secret(monkeypatch, tmp_path):
+    monkeypatch.setenv("PWD", "/somewhere/my-project")
+    monkeypatch.setenv("OLDPWD", "/somewhere/else")
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path))
+    monkeypatch.setenv("DB_PWD", "/not-a-path+but-a-password")
+    text = f"--root /somewhere/my-project/demo /somewhere/else {tmp_path}"
+    assert mask_text(text) == text
+    assert mask_text("with /not-a-path+but-a-password") == f"with {MASK}"
+
+
 def test_a_frame_is_masked_in_texts_lists_names_and_by_column():
     frame = pd.DataFrame({"note": [f"key {SECRET}", None], "tags": [[SECRET], []], "api_key": ["abc", ""], "n": [1, 2]})
     masked = mask_frame(frame)

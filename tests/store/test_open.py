@@ -234,10 +234,23 @@ def test_the_boundary_belongs_to_the_past(root):
     assert len(hk.open(root, as_of="2026-06-01T09:59:59.999999Z").table("cases")) == 0
 
 
+def test_before_everything_there_is_no_run(demo_root):
+    """Scores of the live harness have no run record with a time: their runs exist since their first sample."""
+    assert len(hk.open(demo_root, as_of="1999-01-01").table("runs")) == 0
+    assert "online:history" in set(hk.open(demo_root, as_of="2030-01-01").table("runs")["run_id"])
+
+
+def test_what_was_loaded_counts_the_runs_that_runs_lists(demo_root):
+    harness = hk.open(demo_root)
+    assert len(harness.runs()) == 4
+    assert ", 4 runs (8 more sources), " in str(harness.loaded)
+    assert str(harness.loaded).endswith("4 problems and 1 note")
+
+
 def test_an_empty_workspace(tmp_path):
     (tmp_path / "evalset").mkdir()
     harness = hk.open(tmp_path)
-    assert str(harness.loaded).startswith("nothing loaded; 0 file(s) read")
+    assert str(harness.loaded).startswith("nothing loaded; 0 files read")
     assert len(harness.scores()) == 0
     assert len(harness.events()) == 0
     assert len(harness.problems()) == 0
