@@ -25,6 +25,8 @@ from harnesskit.workspace.layout import provision, workspace_root
 from harnesskit.workspace.rule_book import RuleBook
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from harnesskit.regression import RegressionResult
     from harnesskit.trials.regression_report import RegressionReport
     from harnesskit.trials.verdict import Verdict
@@ -146,41 +148,73 @@ class Harness(StoredRuns):
         return self._side.capture_from_notices(replay_input_of)
 
     async def run_regression(
-        self, *, policy: str | RegressionPolicy = "default", sample: int | None = None, label: str | None = None
+        self,
+        *,
+        policy: str | RegressionPolicy = "default",
+        sample: int | None = None,
+        label: str | None = None,
+        seed: int = 0,
+        time_limit_s: float | None = None,
+        resume: str | None = None,
     ) -> RegressionResult:
         """Replay the eval set through the agent and return the verdict; every attempt is on disk as it ends.
 
         Parameters
         ----------
         policy
-            ``reference`` replays every case once and judges as the reference does; any other replays each case as
-            often as it says (twice when it does not).
+            ``default`` and ``thorough`` replay every win once, then those where a verdict can still change, up to two
+            and three runs per win; ``classic`` does so by the classic test. ``fixed:N`` replays each case N times,
+            ``floor:X`` and ``reference`` once. Without control runs to compare with, each case is replayed twice and
+            held against its captured score.
         sample
             Only the first so many cases, wins first, newest first; ``regression_sample`` of the settings when None.
         label
             Name of the run, for people.
+        seed
+            Seed of an adaptive run.
+        time_limit_s
+            Seconds after which an adaptive run begins no further round; its rounds are then 3 wins x 2 runs at once.
+        resume
+            Id of an adaptive run to go on with, under the policy that it froze.
         """
         from harnesskit import regression_run as runs
 
         rules = self.policy(policy)
+        common: dict[str, Any] = {"sample": self._sample(sample), "label": label}
         if rules.margin is not None:
-            return self._judged(
-                *await runs.reference_run(self._side, rules, blocking=False, sample=sample, label=label), rules
-            )
-        run_id, control = await runs.fixed_run(self._side, rules, sample=self._sample(sample), label=label)
-        return self._judged(run_id, None, rules, control)
+            return self._judged(*await runs.reference_run(self._side, rules, blocking=False, **common), rules)
+        limits: dict[str, Any] = {"seed": seed, "time_limit_s": time_limit_s, "resume": resume}
+        return self._judged(*await runs.tested_run(self._side, rules, self.metrics, **common, **limits), rules)
 
     def run_regression_now(
-        self, *, policy: str | RegressionPolicy = "default", sample: int | None = None, label: str | None = None
+        self,
+        *,
+        policy: str | RegressionPolicy = "default",
+        sample: int | None = None,
+        label: str | None = None,
+        seed: int = 0,
+        time_limit_s: float | None = None,
+        resume: str | None = None,
     ) -> RegressionResult:
         """Do the same as `run_regression`, and return when it is done; works in a notebook cell and in a thread."""
         from harnesskit import regression_run as runs
 
         rules = self.policy(policy)
+        common: dict[str, Any] = {"sample": self._sample(sample), "label": label}
         if rules.margin is not None:
-            return self._judged(*runs.reference_run_now(self._side, rules, sample=sample, label=label), rules)
-        run_id, control = runs.fixed_run_now(self._side, rules, sample=self._sample(sample), label=label)
-        return self._judged(run_id, None, rules, control)
+            return self._judged(*runs.reference_run_now(self._side, rules, **common), rules)
+        limits: dict[str, Any] = {"seed": seed, "time_limit_s": time_limit_s, "resume": resume}
+        return self._judged(*runs.tested_run_now(self._side, rules, self.metrics, **common, **limits), rules)
+
+    def plan_regression(self, *, policy: str | RegressionPolicy = "default", sample: int | None = None) -> pd.DataFrame:
+        """Return what an adaptive run would cost and could see, one row per drop and place; nothing is replayed.
+
+        No rows when there is no control bank: fresh controls, or captured scores, are then all there is.
+        """
+        from harnesskit.adaptive_run import plan, prepare
+
+        rules = self.policy(policy)
+        return plan(prepare(self._side, rules, self.metrics, sample=self._sample(sample), blocking=True))
 
     async def validate_candidates(self, *, policy: str = "reference") -> list[Verdict]:
         """Judge every candidate rule once, by replays or in its forward trial, and apply what is decided.
@@ -207,11 +241,11 @@ class Harness(StoredRuns):
         if policy != "reference":
             raise PolicyError(f"candidates are judged by the policy 'reference' only so far; found {policy!r}.")
 
-    def _judged(
-        self, run_id: str, summary: RegressionReport | None, policy: RegressionPolicy, control: str | None = None
-    ) -> RegressionResult:
+    def _judged(self, run_id: str, found: RegressionReport | str | None, policy: RegressionPolicy) -> RegressionResult:
+        """Return the verdict on a run just made; `found` is its report in the reference's terms, or its control run."""
         self.refresh()
-        baseline = "captured" if policy.margin is not None else control
+        summary = found if policy.margin is not None and not isinstance(found, str) else None
+        baseline = "captured" if policy.margin is not None else found if isinstance(found, str) else None
         return dataclasses.replace(self.regression(run_id, baseline=baseline, policy=policy), summary=summary)
 
     def __repr__(self) -> str:

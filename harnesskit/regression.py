@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -20,6 +22,7 @@ from harnesskit.model.results import RUN_VERDICTS
 from harnesskit.reports.model import Report
 from harnesskit.reports.regression import regression_report
 from harnesskit.trials.regression_report import RegressionReport
+from harnesskit.trials.stored_adaptive import adaptive_verdict, read_adaptive
 
 CAPTURED = "captured"
 STATUSES = ("regressed", "improved", "unchanged", "inconclusive", "skipped")
@@ -41,6 +44,8 @@ class RegressionResult:
         The workspace, as it was given.
     summary
         The run in the reference's terms, when it was made under the policy ``reference``.
+    adaptive
+        Whether the run decided itself what to replay; its verdict follows from what it froze.
     """
 
     run_id: str
@@ -53,6 +58,7 @@ class RegressionResult:
     decision: Decision
     root: str = field(repr=False)
     summary: RegressionReport | None = field(default=None, repr=False)
+    adaptive: bool = field(default=False, repr=False)
 
     @property
     def clean(self) -> bool:
@@ -74,8 +80,9 @@ class RegressionResult:
             "fixed": f":{self.decision.policy.get('trials')}",
             "floor": f":{self.decision.policy['floor_score']}",
         }
-        command = ["harnesskit", "report", "--root", self.root, "--run", self.run_id, "--baseline", self.baseline_id]
-        command += ["--policy", f"{policy}{argument.get(str(policy), '')}"]
+        command = ["harnesskit", "report", "--root", self.root, "--run", self.run_id]
+        if not self.adaptive:
+            command += ["--baseline", self.baseline_id, "--policy", f"{policy}{argument.get(str(policy), '')}"]
         return regression_report(
             self.deltas,
             self.comparison,
@@ -179,3 +186,25 @@ def judge_run(
     decision = decide_regression(deltas, comparison, policy=rules, subject=run_id)
     ledger = evidence_ledger(baseline, candidate, metrics=metrics)
     return RegressionResult(run_id, baseline_id, deltas, comparison, ledger, runs, problems, decision, root)
+
+
+def judge_adaptive(root: Path, run_id: str, runs: pd.DataFrame, problems: pd.DataFrame) -> RegressionResult | None:
+    """Return the verdict on an adaptive run, from its samples and what it froze; None for another run."""
+    row, frozen, records = read_adaptive(root, run_id)
+    if frozen is None:
+        return None
+    stopped = json.loads(row.parameters or "{}").get("stopped")
+    found = adaptive_verdict(frozen, records, subject=run_id, stopped=stopped)
+    sources = [str(one) for one in frozen.baseline.get("runs", ())]
+    return RegressionResult(
+        run_id,
+        sources[-1] if sources else CAPTURED,
+        found.deltas,
+        found.comparison,
+        found.ledger,
+        runs[runs["run_id"].isin([run_id, *sources])],
+        problems,
+        found.decision,
+        str(root),
+        adaptive=True,
+    )

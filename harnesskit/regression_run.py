@@ -7,11 +7,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from harnesskit.adaptive_run import adaptive_run, prepare, resume_adaptive
 from harnesskit.agent_side import AgentSide
 from harnesskit.model.case import EvalCase
 from harnesskit.model.errors import PolicyError
+from harnesskit.model.metrics import Metrics
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.replays.replay import areplay, replay
+from harnesskit.trials.adaptive_setup import Preparation
 from harnesskit.trials.reference_regression import run_reference_regression
 from harnesskit.trials.regression_report import RegressionReport
 from harnesskit.trials.replayer import finish
@@ -131,6 +134,63 @@ def fixed_run_now(side: AgentSide, policy: RegressionPolicy, **plan: Any) -> tup
         control = str(before["run_id"].iloc[0]) if len(before) else None
     after = replay(cases, side.agent.replay, run=(run := _run_id()), **common)
     return (str(after["run_id"].iloc[0]) if len(after) else run), control or _named(side.agent.control)
+
+
+async def tested_run(
+    side: AgentSide, policy: RegressionPolicy, metrics: Metrics, *, sample: int | None, label: str | None, **limits: Any
+) -> tuple[str, str | None]:
+    """Make an adaptive run where the policy asks for one and there are control runs, else a run of fixed length.
+
+    Returns the run, and the control run that it is held against when that is not the run's own business.
+    """
+    prepared = _prepared(side, policy, metrics, sample, blocking=False, **limits)
+    if prepared is not None:
+        made = await _adaptive(prepared, label, **limits)
+        if made is not None:
+            return made, None
+    return await fixed_run(side, policy, sample=sample, label=label)
+
+
+def tested_run_now(
+    side: AgentSide, policy: RegressionPolicy, metrics: Metrics, *, sample: int | None, label: str | None, **limits: Any
+) -> tuple[str, str | None]:
+    """Do the same as `tested_run`, in worker threads, and return when it is done."""
+    prepared = _prepared(side, policy, metrics, sample, blocking=True, **limits)
+    if prepared is not None:
+        made = finish(_adaptive(prepared, label, **limits))
+        if made is not None:
+            return made, None
+    return fixed_run_now(side, policy, sample=sample, label=label)
+
+
+def _prepared(
+    side: AgentSide,
+    policy: RegressionPolicy,
+    metrics: Metrics,
+    sample: int | None,
+    *,
+    blocking: bool,
+    seed: int,
+    time_limit_s: float | None,
+    resume: str | None,
+) -> Preparation | None:
+    if not policy.adaptive:
+        if resume is not None or time_limit_s is not None:
+            raise PolicyError(f"resume and time_limit_s need an adaptive policy; {policy.label!r} is none.")
+        return None
+    if side.agent.replay is None:
+        return None
+    if time_limit_s is not None and policy.depth == 1:
+        policy = policy.model_copy(update={"width": 3, "depth": 2})
+    return prepare(side, policy, metrics, sample=sample, blocking=blocking, seed=seed)
+
+
+async def _adaptive(
+    prepared: Preparation, label: str | None, *, seed: int, time_limit_s: float | None, resume: str | None
+) -> str | None:
+    if resume is not None:
+        return await resume_adaptive(prepared, resume, time_limit_s=time_limit_s)
+    return await adaptive_run(prepared, label=label, time_limit_s=time_limit_s)
 
 
 def _run_id() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -41,7 +42,7 @@ class StoredRuns(Tables):
         return self.sql(script("queries/replay_runs.sql"))
 
     def regression(
-        self, run: str | None = None, *, baseline: str | None = None, policy: str | RegressionPolicy = "default"
+        self, run: str | None = None, *, baseline: str | None = None, policy: str | RegressionPolicy | None = None
     ) -> RegressionResult:
         """Judge a stored run against its baseline; nothing is replayed.
 
@@ -54,7 +55,8 @@ class StoredRuns(Tables):
             captured scores that the journal keeps beside it; else the captured scores of the cases.
         policy
             A name (``default``, ``reference``, ``fixed:3``, ``floor:0.8``, or one declared in ``metrics.toml``) or an
-            object.
+            object; ``default`` when None. An adaptive run keeps the verdict that it gave, under the policy and the
+            baseline that it froze, unless a baseline or a policy that is not adaptive is asked for.
 
         Raises
         ------
@@ -63,10 +65,20 @@ class StoredRuns(Tables):
         PolicyError
             There is no such policy.
         """
-        from harnesskit.regression import CAPTURED, choose_baseline, choose_run, judge_run  # loads scipy
+        from harnesskit.regression import (  # loads scipy
+            CAPTURED,
+            choose_baseline,
+            choose_run,
+            judge_adaptive,
+            judge_run,
+        )
 
         runs = self.runs()
         run_id = choose_run(runs, run)
+        if baseline is None and (policy is None or self.policy(policy).adaptive):
+            kept = judge_adaptive(self.root, run_id, self.table("runs"), self.problems())
+            if kept is not None:
+                return dataclasses.replace(kept, root=self.given or kept.root)
         baseline_id = choose_baseline(runs, run_id, baseline)
         if baseline_id != CAPTURED:
             before = self.sql(script("queries/run_scores.sql"), run=baseline_id)
@@ -79,15 +91,15 @@ class StoredRuns(Tables):
             run_id=run_id,
             baseline_id=baseline_id,
             baseline=before,
-            candidate=self.sql(script("queries/run_scores.sql"), run=run_id),
+            candidate=_without_controls(self.sql(script("queries/run_scores.sql"), run=run_id)),
             runs=compared[compared["run_id"].isin([run_id, baseline_id])],
             problems=self.problems(),
             metrics=self.metrics,
-            policy=self.policy(policy),
+            policy=self.policy(policy or "default"),
             root=self.given or str(self.root),
         )
 
-    def regressions(self, last: int = 20, *, policy: str | RegressionPolicy = "default") -> pd.DataFrame:
+    def regressions(self, last: int = 20, *, policy: str | RegressionPolicy | None = None) -> pd.DataFrame:
         """Return one row per stored replay run with the verdict on it (`RUN_VERDICTS`), newest first.
 
         Each run is judged alone, as `regression` does.
@@ -106,3 +118,9 @@ class StoredRuns(Tables):
         return overview_frame(
             [verdict_row(self.regression(row["run_id"], policy=policy), row) for _, row in replays.iterrows()]
         )
+
+
+def _without_controls(rows: pd.DataFrame) -> pd.DataFrame:
+    """Leave out the control runs that an adaptive run made beside those of the candidate."""
+    topped = (rows["arm"] == "control").fillna(False).to_numpy(dtype=bool) & rows["round"].notna().to_numpy(dtype=bool)
+    return rows[~topped].reset_index(drop=True)

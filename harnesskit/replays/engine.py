@@ -116,6 +116,48 @@ async def areplay_cases(
         raise KeyboardInterrupt from None
 
 
+def replay_trials(
+    setup: Setup, trials: Sequence[Trial], *, concurrency: int = 1, sink: Sink | None = None
+) -> list[Record]:
+    """Run these trials and no others, one attempt each, and return their records in the order given.
+
+    For a caller that decides after every round what to replay next; it keeps one `Setup` for the whole run, so that
+    no session id comes twice. Blocks as `replay_cases` does.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        As `replay_cases`.
+    """
+    check_counts(trials=1, concurrency=concurrency, retries=0)
+    run = _Run(setup, WorkerCalls(), sink, 0)
+    try:
+        return _blocking(run.go(_placed(trials), concurrency, _no_step))
+    except Interrupted:
+        raise KeyboardInterrupt from None
+    finally:
+        POOL.trim()
+
+
+async def areplay_trials(
+    setup: Setup, trials: Sequence[Trial], *, concurrency: int = 1, sink: Sink | None = None
+) -> list[Record]:
+    """Do the same as `replay_trials` on the running event loop; bounded as `areplay_cases` is."""
+    check_counts(trials=1, concurrency=concurrency, retries=0)
+    try:
+        return await _Run(setup, LoopCalls(), sink, 0).go(_placed(trials), concurrency, _no_step)
+    except Interrupted:
+        raise KeyboardInterrupt from None
+
+
+def _placed(trials: Sequence[Trial]) -> _Todo:
+    return [((place, trial.trial), trial) for place, trial in enumerate(trials)]
+
+
+def _no_step() -> None:
+    """Show no progress: the caller does."""
+
+
 def check_counts(*, trials: int, concurrency: int, retries: int) -> None:
     """Raise `ReplayError` for a number out of its range."""
     ranges = {"trials": (trials, 1, None), "concurrency": (concurrency, 1, MOST_AT_ONCE), "retries": (retries, 0, None)}

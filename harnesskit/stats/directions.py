@@ -27,6 +27,8 @@ MOST_FOR_ALL = 4
 """Metrics up to which every subset is a direction; with more only the full set, singles and pairs are."""
 CLIP_RESIDUALS = 2.5
 CLIP_SCORES = 3.0
+COLLAPSED = 0.02
+"""Share of the control runs out of reach above which scores are clipped: some runs collapse then."""
 FEW_DF = 30
 
 
@@ -47,6 +49,8 @@ class Directions(NamedTuple):
     """(S,): scores further than this from the centre of their case are clipped."""
     raw_s2: Floats
     """(S,): variance of the plain mean of the direction's metrics in one run."""
+    raw_df: Floats
+    """(S,): degrees of freedom that this variance is worth as a prior."""
 
     @property
     def gain(self) -> Floats:
@@ -164,15 +168,18 @@ def measured(runs: Floats, case: Ints, weights: Floats, subsets: Flags, share: F
     scores = runs @ weights.T
     reach = CLIP_SCORES * robust_scale(run_residuals(scores, case, n_cases), floor)
     centre = np.column_stack([cell_medians(column, case, n_cases) for column in scores.T])[case]
+    far = (np.abs(scores - centre) > reach).mean(axis=0)
+    reach = np.where(far > COLLAPSED, reach, np.inf)
     clipped = np.clip(scores, centre - reach, centre + reach)
     assumed = (ASSUMED_SD * weights.sum(axis=1)) ** 2  # cold start: the metrics of a run move together
     s2, df = np.empty(len(weights)), np.empty(len(weights))
-    raw = np.empty(len(weights))
+    raw, raw_df = np.empty(len(weights)), np.empty(len(weights))
     means = runs @ (subsets / subsets.sum(axis=1, keepdims=True)).T
     for place in range(len(weights)):
         s2[place], df[place] = _prior(clipped[:, place], case, n_cases, floor[place] ** 2, assumed[place])
-        raw[place], _ = _prior(means[:, place], case, n_cases, MIN_SD**2 / subsets[place].sum(), ASSUMED_SD**2)
-    return Directions(subsets, weights, share, s2, df, reach, raw)
+        least = MIN_SD**2 / subsets[place].sum()
+        raw[place], raw_df[place] = _prior(means[:, place], case, n_cases, least, ASSUMED_SD**2)
+    return Directions(subsets, weights, share, s2, df, reach, raw, raw_df)
 
 
 def _prior(scores: Floats, case: Ints, n_cases: int, floor: float, assumed: float) -> tuple[float, float]:

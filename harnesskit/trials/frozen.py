@@ -7,42 +7,22 @@ The verdict follows from this and from the samples of the run alone; it is kept 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from harnesskit.model.errors import WorkspaceError
-from harnesskit.model.metrics import Metrics
+from harnesskit.model.metrics import Metric, Metrics
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.stats.beta_evidence import failure_prior
 from harnesskit.stats.classic_evidence import fit_classic
 from harnesskit.stats.directions import Directions, fit_directions
-from harnesskit.stats.noise import grid_step
+from harnesskit.trials.common_scale import Scale, common_values, fit_scales
 
 FORMAT = 1
-OUTCOME = "outcome_correct"
 Members = tuple[int, ...]
-
-
-class Scale(NamedTuple):
-    """How a metric is brought to the common scale, higher better: sign * value / unit."""
-
-    metric: str
-    sign: float
-    unit: float
-    low: float
-    high: float
-    binary: bool
-
-    def common(self, value: float) -> float | None:
-        """Return the value on the common scale, None when it cannot be a value of the metric."""
-        slack = 1e-9 * self.unit
-        return self.sign * value / self.unit if self.low - slack <= value <= self.high + slack else None
-
-    def failed(self, common: float) -> bool:
-        """Whether a value on the common scale is a failure of a yes-or-no metric."""
-        return common < (0.5 if self.sign > 0 else -0.5)
 
 
 class BankRun(NamedTuple):
@@ -50,6 +30,15 @@ class BankRun(NamedTuple):
 
     sample_id: str
     values: tuple[float | None, ...]
+
+
+class ControlRun(NamedTuple):
+    """One run without the change: its sample, where it comes from, and its scores as they are."""
+
+    sample_id: str
+    scores: Mapping[str, float]
+    source: str = "control"
+    """``control``, or ``captured`` for the score that a case was kept for."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +51,14 @@ class Frozen:
         Rules and budget.
     wins, failures
         Case ids in the order of the run; the wins are those that are tested.
+    untested
+        Wins that cannot be replayed; they have a row all the same.
+    metrics
+        Declarations as they were.
     scales
         The metrics that a verdict is possible on.
-    bank
-        Control runs of each win, in the order of `wins`.
+    controls
+        Runs without the change, of wins and failures, by case.
     families
         Sets of metrics (places in `scales`) and their directions with their noise.
     priors
@@ -85,8 +78,10 @@ class Frozen:
     policy: RegressionPolicy
     wins: tuple[str, ...]
     failures: tuple[str, ...]
+    untested: tuple[str, ...]
+    metrics: Metrics
     scales: tuple[Scale, ...]
-    bank: tuple[tuple[BankRun, ...], ...]
+    controls: Mapping[str, tuple[ControlRun, ...]]
     families: dict[Members, Directions]
     priors: dict[int, tuple[float, float]]
     budget: int
@@ -94,6 +89,16 @@ class Frozen:
     seed: int = 0
     baseline: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def once(self) -> tuple[str, ...]:
+        """Cases to replay once, after the wins: shown, never deciding."""
+        return (*self.untested, *self.failures)
+
+    @cached_property
+    def bank(self) -> tuple[tuple[BankRun, ...], ...]:
+        """Control runs of each win on the common scale, in the order of `wins`."""
+        return common_bank(self.wins, self.controls, self.scales)
 
     def directions(self, members: Members) -> Directions:
         """Return the directions of a set of metrics; of one not met before the run, from the same bank."""
@@ -106,8 +111,13 @@ class Frozen:
             "policy": self.policy.plain(),
             "wins": list(self.wins),
             "failures": list(self.failures),
+            "untested": list(self.untested),
+            "metrics": [asdict(one) for one in self.metrics],
             "scales": [one._asdict() | {"low": _finite(one.low), "high": _finite(one.high)} for one in self.scales],
-            "bank": [[{"sample": r.sample_id, "values": list(r.values)} for r in runs] for runs in self.bank],
+            "controls": {
+                case_id: [{"sample": run.sample_id, "source": run.source, "scores": dict(run.scores)} for run in runs]
+                for case_id, runs in self.controls.items()
+            },
             "families": [{"metrics": list(k), **_plain(d)} for k, d in self.families.items()],
             "priors": [{"metric": k, "a": a, "b": b} for k, (a, b) in self.priors.items()],
             "budget": self.budget,
@@ -134,10 +144,15 @@ def read_frozen(record: Any) -> Frozen:
             policy=RegressionPolicy.model_validate(record["policy"]),
             wins=tuple(record["wins"]),
             failures=tuple(record["failures"]),
+            untested=tuple(record["untested"]),
+            metrics=Metrics(tuple(Metric(**one) for one in record["metrics"])),
             scales=tuple(
                 Scale(**{**s, "low": _or(s["low"], -np.inf), "high": _or(s["high"], np.inf)}) for s in record["scales"]
             ),
-            bank=tuple(tuple(BankRun(r["sample"], tuple(r["values"])) for r in runs) for runs in record["bank"]),
+            controls={
+                case_id: tuple(ControlRun(r["sample"], r["scores"], r["source"]) for r in runs)
+                for case_id, runs in record["controls"].items()
+            },
             families={tuple(f["metrics"]): _directions(f) for f in record["families"]},
             priors={p["metric"]: (p["a"], p["b"]) for p in record["priors"]},
             budget=record["budget"],
@@ -152,10 +167,12 @@ def read_frozen(record: Any) -> Frozen:
 
 def freeze(
     policy: RegressionPolicy,
-    bank: Mapping[str, Sequence[tuple[str, Mapping[str, float]]]],
+    wins: Sequence[str],
+    controls: Mapping[str, Sequence[ControlRun]],
     metrics: Metrics,
     *,
     failures: Sequence[str] = (),
+    untested: Sequence[str] = (),
     top_up: bool = True,
     spent: int = 0,
     **facts: Any,
@@ -164,12 +181,14 @@ def freeze(
 
     Parameters
     ----------
-    bank
-        Win to its control runs, each a sample id and ``{metric: value}``; the keys are the wins of the run, in order.
+    wins, failures
+        Protected wins to test, in order, and cases to replay once at the end.
+    untested
+        Wins that cannot be replayed.
+    controls
+        Case to its runs without the change.
     metrics
         Declarations: range, direction, unit.
-    failures
-        Cases to replay once at the end.
     top_up
         Whether control runs can be added.
     spent
@@ -177,19 +196,34 @@ def freeze(
     **facts
         ``seed``, ``baseline``, ``notes``.
     """
-    scales = _scales(bank, metrics)
-    runs = tuple(
-        tuple(
-            BankRun(sample, tuple(None if s.metric not in v else s.common(v[s.metric]) for s in scales))
-            for sample, v in of
-        )
-        for of in bank.values()
-    )
-    families = {members: fit_family(policy, runs, members) for members in sorted({family_of(r, scales) for r in runs})
-                if members}  # fmt: skip
-    budget = max(int(policy.budget_per_win * len(bank) + 1e-9) - spent, 0)
+    every = (*wins, *untested, *failures)
+    known = {case_id: tuple(controls.get(case_id, ())) for case_id in every}
+    scales = fit_scales([run.scores for case_id in wins for run in known[case_id]], metrics)
+    bank = common_bank(wins, known, scales)
+    sets = sorted({members for runs in bank if (members := family_of(runs, scales))})
     return Frozen(
-        policy, tuple(bank), tuple(failures), scales, runs, families, _priors(runs, scales), budget, top_up, **facts
+        policy=policy,
+        wins=tuple(wins),
+        failures=tuple(failures),
+        untested=tuple(untested),
+        metrics=metrics,
+        scales=scales,
+        controls=known,
+        families={members: fit_family(policy, bank, members) for members in sets},
+        priors=_priors(bank, scales),
+        budget=max(int(policy.budget_per_win * len(wins) + 1e-9) - spent, len(wins)),
+        top_up=top_up,
+        **facts,
+    )
+
+
+def common_bank(
+    wins: Sequence[str], controls: Mapping[str, Sequence[ControlRun]], scales: Sequence[Scale]
+) -> tuple[tuple[BankRun, ...], ...]:
+    """Return the control runs of each win on the common scale."""
+    return tuple(
+        tuple(BankRun(run.sample_id, common_values(run.scores, scales)) for run in controls[case_id])
+        for case_id in wins
     )
 
 
@@ -220,26 +254,6 @@ def fit_family(policy: RegressionPolicy, bank: Sequence[Sequence[BankRun]], memb
     return fit_directions(values, case, shares=policy.shares)
 
 
-def _scales(bank: Mapping[str, Sequence[tuple[str, Mapping[str, float]]]], metrics: Metrics) -> tuple[Scale, ...]:
-    """Return the metrics of the bank that a verdict is possible on."""
-    seen: dict[str, list[float]] = {}
-    for runs in bank.values():
-        for _, values in runs:
-            for name, value in values.items():
-                seen.setdefault(name, []).append(value)
-    found = []
-    for name in sorted(seen):
-        metric = metrics[name]
-        if not metric.decidable or not (metric.declared or all(metric.holds(v) for v in seen[name])):
-            continue
-        low = -np.inf if metric.low is None else metric.low
-        high = np.inf if metric.high is None else metric.high
-        sign, unit = (1.0 if metric.higher_is_better else -1.0), float(metric.unit or 1.0)
-        binary = (low, high) == (0.0, 1.0) and (name == OUTCOME or grid_step(seen[name]) == 1.0)
-        found.append(Scale(name, sign, unit, low, high, binary))
-    return tuple(found)
-
-
 def _priors(bank: Sequence[Sequence[BankRun]], scales: Sequence[Scale]) -> dict[int, tuple[float, float]]:
     found = {}
     for k, scale in enumerate(scales):
@@ -252,10 +266,12 @@ def _priors(bank: Sequence[Sequence[BankRun]], scales: Sequence[Scale]) -> dict[
 
 
 def _plain(directions: Directions) -> dict[str, Any]:
-    return {name: np.asarray(value).tolist() for name, value in directions._asdict().items()}
+    plain = {name: np.asarray(value).tolist() for name, value in directions._asdict().items()}
+    return plain | {"reach": [_finite(value) for value in directions.reach]}  # JSON has no infinity
 
 
 def _directions(record: Mapping[str, Any]) -> Directions:
+    record = {**record, "reach": [_or(value, np.inf) for value in record["reach"]]}
     values = {name: np.array(record[name], dtype=bool if name == "subsets" else float) for name in Directions._fields}
     return Directions(**values)
 

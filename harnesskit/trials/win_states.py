@@ -9,27 +9,26 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special
 
 from harnesskit.stats.beta_evidence import log_failure_e
 from harnesskit.stats.classic_evidence import classic_look
-from harnesskit.stats.run_path import FIRST_LOOK, run_path, step_bounds, steps_of
-from harnesskit.stats.win_evidence import Look, Rules, Runs, centres, judge, look
+from harnesskit.stats.run_path import run_path
+from harnesskit.stats.win_evidence import Look, Runs, centres, judge, look
 from harnesskit.trials.frozen import Frozen, Members
 from harnesskit.trials.win import CANDIDATE, CONTROL, Found, Given, Step, Win
+from harnesskit.trials.win_tests import WinTests, z_of_e
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from harnesskit.model.policy import RegressionPolicy
-    from harnesskit.stats.directions import Directions
     from harnesskit.stats.win_evidence import Verdicts
 
     Floats = NDArray[np.float64]
 
 MOST_FAILED = 3
 """Attempts of a win without usable scores after which it is left alone."""
-_CLOSED_E = 0.25
+CLOSED_LOG_E = float(np.log(0.25))
+"""Log of the e-value below which the yes-or-no metrics of a win are at rest."""
 
 
 class WinStates:
@@ -43,15 +42,10 @@ class WinStates:
 
     def __init__(self, frozen: Frozen) -> None:
         self.frozen = frozen
-        policy = frozen.policy
-        self.rules = rules_of(policy)
+        self.tests = WinTests(frozen)
         self.wins = {case_id: Win(frozen, place) for place, case_id in enumerate(frozen.wins)}
         self._place = {case_id: place for place, case_id in enumerate(frozen.wins)}
-        level = policy.alpha - policy.alpha_global
-        both = bool(frozen.families) and bool(frozen.priors)
-        self.level = level / (2 if both else 1)
-        self.suspect_level = policy.alpha_suspect / (2 if both else 1)
-        cap = max([policy.n_max, *(win.m0 for win in self.wins.values())]) + 2
+        cap = max([frozen.policy.n_max, *(win.m0 for win in self.wins.values())]) + 2
         shape = (len(self.wins), cap, len(frozen.scales))
         self._values = {CANDIDATE: np.full(shape, np.nan), CONTROL: np.full(shape, np.nan)}
         for case_id, win in self.wins.items():
@@ -59,10 +53,7 @@ class WinStates:
                 self._values[CONTROL][self._place[case_id], row] = [np.nan if v is None else v for v in run.values]
         self._bank = self._values[CONTROL].copy()
         self._centres: dict[Members, Floats] = {}
-        self._directions: dict[Members, Directions] = {}
-        self._bounds: dict[tuple[Members, Members, int], Floats] = {}
         self.spent = 0
-        self._waved = False
 
     def take(self, attempts: Iterable[Given]) -> None:
         """Take the attempts of one round; where a win has several they are looked at one after the other."""
@@ -120,8 +111,8 @@ class WinStates:
                 groups.setdefault((win.family, win.members), []).append(case_id)
             else:
                 win.rank = np.exp(win.log_e)
-        for (family, members), cases in groups.items():
-            self._look_at_scores(family, members, cases)
+        for (_, members), cases in groups.items():
+            self._look_at_scores(members, cases)
         for case_id in changed:
             self._settle(self.wins[case_id])
 
@@ -134,26 +125,28 @@ class WinStates:
         ]
         win.log_e = float(np.logaddexp.reduce(values) - np.log(len(values))) if values else 0.0
 
-    def _look_at_scores(self, family: Members, members: Members, cases: list[str]) -> None:
-        directions = self.directions(members)
+    def _look_at_scores(self, members: Members, cases: list[str]) -> None:
+        directions = self.tests.directions(members)
         places, wins = [self._place[case_id] for case_id in cases], [self.wins[case_id] for case_id in cases]
         most = max(max(win.n, win.m) for win in wins)
         control, candidate = (self._values[arm][places][:, :most][:, :, list(members)] for arm in (CONTROL, CANDIDATE))
         runs = Runs(control, candidate, self._centre(members)[places])
-        seen = (classic_look if self.frozen.policy.test == "classic" else look)(runs, directions, self.rules)
+        seen = (classic_look if self.frozen.policy.test == "classic" else look)(runs, directions, self.tests.rules)
         bounds = np.full((2, len(cases), len(directions.subsets)), np.inf)
         for i, win in enumerate(wins):
-            step = self.step(win)
-            if step is not None:
-                bounds[:, i] = self.bounds(family, members, win.m0)[:, step]
-        said = judge(seen, directions.subsets, bounds[0], bounds[1], self.rules)
+            here = self.tests.bounds_of(win)
+            if here is not None:
+                bounds[:, i] = here
+        said = judge(seen, directions.subsets, bounds[0], bounds[1], self.tests.rules)
         for i, win in enumerate(wins):
-            win.look, win.rank = (seen, i), max(float(seen.rank[i]), float(np.exp(min(win.log_e, 700.0))))
+            win.look, win.rank = (seen, i), float(seen.rank[i])
+            if win.fails:
+                win.rank = max(win.rank, float(np.exp(min(win.log_e, 700.0))))
             self._note(win, i, said, bounds[:, i], seen, members)
 
     def _note(self, win: Win, i: int, said: Verdicts, bounds: Floats, seen: Look, members: Members) -> None:
         """Keep what stands out at this look."""
-        subsets = self.directions(members).subsets
+        subsets = self.tests.directions(members).subsets
 
         def best(flags: NDArray[np.bool_], bound: Floats, z: Floats) -> Found:
             place = int(np.argmax(np.where(flags, z - np.where(flags, bound, 0.0), -np.inf)))
@@ -168,12 +161,6 @@ class WinStates:
             win.suspect = best(said.suspect[i], bounds[1], seen.z[i])
         win.traded = best(said.traded[i], bounds[1], seen.z[i]) if said.traded[i].any() else None
 
-    def step(self, win: Win) -> int | None:
-        """Return where on its path a win stands; None beside it."""
-        if not win.m0:
-            return None
-        return steps_of(win.m0, n_max=self.frozen.policy.n_max, top_up=self.frozen.top_up).get((win.n, win.m))
-
     def _settle(self, win: Win) -> None:
         """Decide by the yes-or-no metrics, close what is calm, and leave what can be run no further."""
         if win.status != "open":
@@ -182,7 +169,7 @@ class WinStates:
         if win.status != "open":
             return
         tried = all(runs for *_, runs in win.fails.values()) and (win.look is not None or not win.family)
-        if tried and self._calm(win) and (not win.fails or win.log_e < np.log(_CLOSED_E)):
+        if tried and self._calm(win) and (not win.fails or win.log_e < CLOSED_LOG_E):
             win.status = "closed"
         elif win.failed >= MOST_FAILED or self._at_end(win):
             win.status = "left"
@@ -191,7 +178,7 @@ class WinStates:
         if not win.fails:
             return
         k = max(win.fails, key=lambda one: (win.fails[one][2], -one))
-        needed, alone = len(self.wins) / self.level, 1 / self.suspect_level
+        needed, alone = len(self.wins) / self.tests.level, 1 / self.tests.suspect_level
         if win.log_e >= np.log(needed):
             win.status, win.found = "regressed", Found((k,), z_of_e(win.log_e), z_of_e(np.log(needed)), win.n, win.m)
         elif win.log_e >= np.log(alone) and win.suspect is None:
@@ -211,12 +198,21 @@ class WinStates:
         path = run_path(win.m0, n_max=most, top_up=self.frozen.top_up)
         return win.n >= int(path.n[-1]) and win.m >= int(path.m[-1])
 
+    @property
+    def unseen(self) -> list[str]:
+        """Wins that were not replayed yet: the first wave is not over."""
+        return [case_id for case_id, win in self.wins.items() if not win.attempts]
+
+    @property
+    def open_wins(self) -> list[str]:
+        """Wins whose verdict further replays can still change."""
+        return [case_id for case_id, win in self.wins.items() if win.status == "open"]
+
     def next_round(self) -> list[Step]:
         """Return the steps of the next round: one run of every win first, then of the open wins of highest rank."""
         left = self.frozen.budget - self.spent
-        if not self._waved:
-            self._waved = True
-            return [Step(case_id, CANDIDATE) for case_id in self.wins][: max(left, 0)]
+        if unseen := self.unseen:
+            return [Step(case_id, CANDIDATE) for case_id in unseen][: max(left, 0)]
         policy = self.frozen.policy
         open_wins = [(-win.rank, place, case_id) for place, (case_id, win) in enumerate(self.wins.items())
                      if win.status == "open"]  # fmt: skip
@@ -231,60 +227,19 @@ class WinStates:
             n, m = (n + 1, m) if steps[-1].arm == CANDIDATE else (n, m + 1)
         return steps
 
-    def mark_wave(self) -> None:
-        """Say that the first wave has been made (a run that is read or resumed)."""
-        self._waved = True
-
-    def directions(self, members: Members) -> Directions:
-        """Return the directions of a set of metrics."""
-        if members not in self._directions:
-            self._directions[members] = self.frozen.directions(members)
-        return self._directions[members]
-
     def _centre(self, members: Members) -> Floats:
         if members not in self._centres:
-            self._centres[members] = centres(self._bank[:, :, list(members)], self.directions(members))
+            self._centres[members] = centres(self._bank[:, :, list(members)], self.tests.directions(members))
         return self._centres[members]
 
-    def bounds(self, family: Members, members: Members, m: int) -> Floats:
-        """Return the bounds of z, (2, steps, directions): among all wins, and for a win alone."""
-        key = (family, members, m)
-        if key not in self._bounds:
-            policy, share = self.frozen.policy, self.shares(family, members)
-            self._bounds[key] = np.array([
-                np.column_stack([
-                    step_bounds(
-                        m, level * one, n_max=policy.n_max, top_up=self.frozen.top_up, gamma=policy.gamma, first=first
-                    )
-                    for one in share
-                ])
-                for level, first in ((self.level / max(len(self.wins), 1), FIRST_LOOK), (self.suspect_level, 1))
-            ])  # fmt: skip
-        return self._bounds[key]
-
-    def shares(self, family: Members, members: Members) -> Floats:
-        """Return the error share of each direction of `members`; what a lost metric had stays unspent."""
-        whole = self.directions(family)
-        if family == members:
-            return whole.share
-        by_set = {tuple(np.array(family)[row]): s for row, s in zip(whole.subsets, whole.share, strict=True)}
-        return np.array([by_set.get(tuple(np.array(members)[row]), 0.0) for row in self.directions(members).subsets])
-
-
-def rules_of(policy: RegressionPolicy) -> Rules:
-    """Return what a verdict on a win asks for under a policy; the classic test has no raw z and no veto."""
-    quantile = float(special.ndtri(policy.unchanged_level))
-    if policy.test == "classic":
-        return Rules(policy.min_drop, policy.tolerance, -np.inf, np.inf, np.inf, quantile)
-    return Rules(policy.min_drop, policy.tolerance, policy.raw_z, policy.veto, policy.close_bf, quantile)
-
-
-def z_of_e(log_e: float) -> float:
-    """Return an e-value on the scale of z: the normal deviate of 1/E, which bounds a p-value; 0 for none.
-
-    Examples
-    --------
-    >>> round(z_of_e(float(np.log(1500))), 2)
-    3.21
-    """
-    return max(0.0, -float(special.ndtri(np.exp(-max(log_e, 0.0)) if log_e > 0 else 1.0 - 1e-16)))
+    def metric_noise(self, case_id: str, member: int) -> tuple[float, float]:
+        """Return the moderated standard deviation of one run of a win in one of its metrics, and its df."""
+        win, place = self.wins[case_id], self._place[case_id]
+        directions = self.tests.directions(win.members)
+        single = int(np.flatnonzero((directions.subsets.sum(axis=1) == 1) & directions.subsets[:, member])[0])
+        k = win.members[member]
+        sides = [self._values[CANDIDATE][place, : win.n, k], self._values[CONTROL][place, : win.m, k]]
+        squares = sum(float(((side - side.mean()) ** 2).sum()) for side in sides)
+        prior, df0 = float(directions.raw_s2[single]), float(directions.raw_df[single])
+        df = win.n + win.m - 2 + df0
+        return float(np.sqrt((squares + df0 * prior) / df)), df

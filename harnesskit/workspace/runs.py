@@ -55,6 +55,11 @@ def run_folders(root: Path) -> list[Path]:
     return [root / RUNS / name for name in names]
 
 
+def read_run_row(folder: Path) -> RunRow:
+    """Return what run.json says of a run, without its samples; what is wrong with it `read_run` tells."""
+    return _read_run_file(folder, [])
+
+
 def read_run(folder: Path) -> tuple[RunRow, list[SampleRow], list[ScoreRow], list[Problem]]:
     """Return one run with its samples and scores, and a problem for everything that was refused or read by a rule.
 
