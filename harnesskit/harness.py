@@ -243,10 +243,17 @@ class Harness(StoredRuns):
 
     def _judged(self, run_id: str, found: RegressionReport | str | None, policy: RegressionPolicy) -> RegressionResult:
         """Return the verdict on a run just made; `found` is its report in the reference's terms, or its control run."""
+        from harnesskit.trials.regression_report import RegressionReport
+
         self.refresh()
         summary = found if policy.margin is not None and not isinstance(found, str) else None
         baseline = "captured" if policy.margin is not None else found if isinstance(found, str) else None
-        return dataclasses.replace(self.regression(run_id, baseline=baseline, policy=policy), summary=summary)
+        result = self.regression(run_id, baseline=baseline, policy=policy)
+        if not isinstance(summary, RegressionReport):
+            return result
+        # the reference compares raw floats, so at a nominal margin its own verdict is the one that holds here
+        decision = dataclasses.replace(summary.decision, subject=run_id)
+        return dataclasses.replace(result, summary=summary, decision=decision)
 
     def __repr__(self) -> str:
         """Return the root and what is loaded."""
