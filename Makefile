@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-long lint format bench notebooks clean
+.PHONY: demo test test-long lint format bench operating notebooks clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -16,7 +16,7 @@ demo: $(READY) ## judge the planted change of data/demo and write a report
 	@$(BIN)/harnesskit demo --root data/demo --out build/demo-report.html
 
 test: $(READY) lint ## the checks: lint, types, tests, doctests, notebooks
-	$(BIN)/python -m pytest -m "not long"
+	$(BIN)/python -m pytest -m "not long and not operating"
 
 test-long: $(READY) ## the tests that take minutes
 	$(BIN)/python -m pytest -m long
@@ -32,6 +32,9 @@ format: $(READY)
 
 bench: $(READY) ## ratios against the naive way and the physical limit, measured in one run
 	$(BIN)/python -m tests.bench
+
+operating: $(READY) ## error rates and power of regression runs in simulated worlds, against their targets
+	$(BIN)/python -m tests.operating
 
 notebooks: $(READY) ## execute every notebook on data/demo and write pages to build/
 	@mkdir -p build

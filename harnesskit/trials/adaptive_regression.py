@@ -88,6 +88,8 @@ class AdaptiveRun:
         Seconds that pass.
     step
         Called after each attempt.
+    states
+        The wins as they stand, once the run has begun.
     """
 
     frozen: Frozen
@@ -98,6 +100,7 @@ class AdaptiveRun:
     time_limit_s: float | None = None
     clock: Callable[[], float] = time.monotonic
     step: Callable[[], None] = lambda: None
+    states: WinStates = field(init=False, repr=False)
     _trials: dict[tuple[str, str], list[tuple[int, int]]] = field(default_factory=dict, init=False, repr=False)
 
     async def go(self) -> Ended:
@@ -109,6 +112,7 @@ class AdaptiveRun:
             The task was cancelled; everything that had ended is kept.
         """
         states, number = taken(self.frozen, self.earlier)
+        self.states = states
         for record in self.earlier:
             self._count(record.sample)
         began = self.clock()
