@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.bench.capturing import bench_capture, bench_matching
+from tests.bench.deciding import bench_deciding
 from tests.bench.journals import bench_aside, bench_events
 from tests.bench.memory import bench_memory
 from tests.bench.opening import bench_growth, bench_open, bench_refresh
@@ -26,6 +27,7 @@ BENCHMARKS = {
     "matching": bench_matching,
     "replays": bench_replays,
     "aside": bench_aside,
+    "deciding": bench_deciding,
 }
 
 
