@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from harnesskit.stats.case_noise import CaseNoise, fit_case_noise, no_case_noise
 from harnesskit.stats.cells import cell_counts, cell_means, cell_medians, cell_variances
 from harnesskit.stats.noise import ASSUMED_SD, COLD_DF, COLD_PRIOR_DF, MIN_SD, fit_prior
 
@@ -29,6 +30,8 @@ CLIP_RESIDUALS = 2.5
 CLIP_SCORES = 3.0
 COLLAPSED = 0.02
 """Share of the control runs out of reach above which scores are clipped: some runs collapse then."""
+COLLAPSING = 0.05
+"""Share of clipped control runs above which the noise of a case is not told by its other metrics: they fall as one."""
 FEW_DF = 30
 
 
@@ -51,6 +54,8 @@ class Directions(NamedTuple):
     """(S,): variance of the plain mean of the direction's metrics in one run."""
     raw_df: Floats
     """(S,): degrees of freedom that this variance is worth as a prior."""
+    case: CaseNoise
+    """What the other metrics of a case say about the variance of each direction."""
 
     @property
     def gain(self) -> Floats:
@@ -149,7 +154,7 @@ def fit_directions(
     >>> bank = np.random.default_rng(1).normal(0.8, 0.1, size=(100, 2))
     >>> found = fit_directions(bank, np.repeat(np.arange(20), 5))
     >>> found.subsets.astype(int).tolist(), found.s2.round(1).tolist()
-    ([[1, 1], [1, 0], [0, 1]], [1.3, 1.2, 1.5])
+    ([[1, 1], [1, 0], [0, 1]], [1.4, 1.3, 1.5])
     """
     runs, of = np.asarray(values, dtype=float), np.asarray(case, dtype=np.int64)
     n_cases = int(of.max(initial=-1)) + 1
@@ -158,19 +163,32 @@ def fit_directions(
     residuals = run_residuals(runs, of, n_cases)
     scale = robust_scale(residuals, MIN_SD)
     correlation = robust_correlation(residuals, scale, df)
-    return measured(runs, of, gls_weights(correlation, scale, members), members, class_shares(members, shares))
+    found = measured(runs, of, gls_weights(correlation, scale, members), members, class_shares(members, shares))
+    scores, far = clipped_scores(runs, of, found.weights, found.reach)
+    if len(members) < 2 or far[0] > COLLAPSING:
+        return found
+    floor = MIN_SD**2 * (found.weights**2).sum(axis=1)
+    return found._replace(case=fit_case_noise(runs, of, scores, correlation, scale, floor=floor, alone=found.df))
+
+
+def clipped_scores(runs: Floats, case: Ints, weights: Floats, reach: Floats) -> tuple[Floats, Floats]:
+    """Return the scores of control runs, clipped around the median of their case, and the share of clipped ones."""
+    scores = runs @ weights.T
+    n_cases = int(case.max(initial=-1)) + 1
+    centre = np.column_stack([cell_medians(column, case, n_cases) for column in scores.T])[case]
+    limited = np.clip(scores, centre - reach, centre + reach)
+    return limited, np.asarray((limited != scores).mean(axis=0), dtype=float)
 
 
 def measured(runs: Floats, case: Ints, weights: Floats, subsets: Flags, share: Floats) -> Directions:
     """Return directions of given weights with the noise of their scores in control runs."""
     n_cases = int(case.max(initial=-1)) + 1
     floor = MIN_SD * np.sqrt((weights**2).sum(axis=1))
-    scores = runs @ weights.T
-    reach = CLIP_SCORES * robust_scale(run_residuals(scores, case, n_cases), floor)
-    centre = np.column_stack([cell_medians(column, case, n_cases) for column in scores.T])[case]
-    far = (np.abs(scores - centre) > reach).mean(axis=0)
-    reach = np.where(far > COLLAPSED, reach, np.inf)
-    clipped = np.clip(scores, centre - reach, centre + reach)
+    reach = CLIP_SCORES * robust_scale(run_residuals(runs @ weights.T, case, n_cases), floor)
+    clipped, far = clipped_scores(runs, case, weights, reach)
+    if not (far > COLLAPSED).all():
+        reach = np.where(far > COLLAPSED, reach, np.inf)
+        clipped, _ = clipped_scores(runs, case, weights, reach)
     assumed = (ASSUMED_SD * weights.sum(axis=1)) ** 2  # cold start: the metrics of a run move together
     s2, df = np.empty(len(weights)), np.empty(len(weights))
     raw, raw_df = np.empty(len(weights)), np.empty(len(weights))
@@ -179,7 +197,8 @@ def measured(runs: Floats, case: Ints, weights: Floats, subsets: Flags, share: F
         s2[place], df[place] = _prior(clipped[:, place], case, n_cases, floor[place] ** 2, assumed[place])
         least = MIN_SD**2 / subsets[place].sum()
         raw[place], raw_df[place] = _prior(means[:, place], case, n_cases, least, ASSUMED_SD**2)
-    return Directions(subsets, weights, share, s2, df, reach, raw, raw_df)
+    nothing = no_case_noise(runs.shape[1], len(weights))
+    return Directions(subsets, weights, share, s2, df, reach, raw, raw_df, nothing)
 
 
 def _prior(scores: Floats, case: Ints, n_cases: int, floor: float, assumed: float) -> tuple[float, float]:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import special
 
+from harnesskit.stats.case_noise import predicted
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -102,8 +104,10 @@ def look(runs: Runs, directions: Directions, rules: Rules | None = None) -> Look
     info = 1 / (1 / n + 1 / m)
     after, ss_after = _scores(runs.candidate, runs.centre, directions, n)
     before, ss_before = _scores(runs.control, runs.centre, directions, m)
-    df = (n + m - 2)[:, None] + directions.df
-    s2 = (ss_after + ss_before + directions.df * directions.s2) / df
+    free, own = n + m - 2, ss_after + ss_before
+    prior_df, prior = _prior(runs, directions, own, n, m)
+    df = free[:, None] + prior_df
+    s2 = (own + prior_df * prior) / df
     root = np.sqrt(info)[:, None]
     effect = (before - after) / np.sqrt(s2)
     z = t_to_z(effect * root, df)
@@ -168,6 +172,24 @@ def single_variances(directions: Directions) -> Floats:
     found = np.empty(directions.subsets.shape[1])
     found[directions.subsets[alone].argmax(axis=1)] = directions.raw_s2[alone]
     return found
+
+
+def _prior(runs: Runs, directions: Directions, own: Floats, n: Ints, m: Ints) -> tuple[Floats, Floats]:
+    """Return the prior df and variance of each direction, told by the win's other metrics where they tell it better."""
+    told = directions.case.df > 0
+    if not told.any():
+        return directions.df, directions.s2
+    squares = _squares(runs.candidate, directions.case.whiten, n) + _squares(runs.control, directions.case.whiten, m)
+    by_case = predicted(directions.case, squares, own, (n + m - 2).astype(float))
+    return np.where(told, directions.case.df, directions.df), np.where(told, by_case, directions.s2)
+
+
+def _squares(runs: Floats, whiten: Floats, count: Ints) -> Floats:
+    """Return the sum of squares within each win of all whitened components."""
+    parts = runs @ whiten.T
+    there = ~np.isnan(parts)
+    mean = np.where(there, parts, 0.0).sum(axis=1) / count[:, None]
+    return np.asarray(np.where(there, (parts - mean[:, None, :]) ** 2, 0.0).sum(axis=(1, 2)), dtype=float)
 
 
 def _counts(runs: Floats) -> Ints:

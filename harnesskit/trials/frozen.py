@@ -17,6 +17,7 @@ from harnesskit.model.errors import WorkspaceError
 from harnesskit.model.metrics import Metric, Metrics
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.stats.beta_evidence import failure_prior
+from harnesskit.stats.case_noise import CaseNoise
 from harnesskit.stats.classic_evidence import fit_classic
 from harnesskit.stats.directions import Directions, fit_directions
 from harnesskit.trials.common_scale import Scale, common_values, fit_scales
@@ -266,14 +267,16 @@ def _priors(bank: Sequence[Sequence[BankRun]], scales: Sequence[Scale]) -> dict[
 
 
 def _plain(directions: Directions) -> dict[str, Any]:
-    plain = {name: np.asarray(value).tolist() for name, value in directions._asdict().items()}
-    return plain | {"reach": [_finite(value) for value in directions.reach]}  # JSON has no infinity
+    plain = {name: np.asarray(v).tolist() for name, v in directions._asdict().items() if name != "case"}
+    case = {name: np.asarray(v).tolist() for name, v in directions.case._asdict().items()}
+    return plain | {"reach": [_finite(value) for value in directions.reach], "case": case}  # JSON has no infinity
 
 
 def _directions(record: Mapping[str, Any]) -> Directions:
-    record = {**record, "reach": [_or(value, np.inf) for value in record["reach"]]}
-    values = {name: np.array(record[name], dtype=bool if name == "subsets" else float) for name in Directions._fields}
-    return Directions(**values)
+    named = {**record, "reach": [_or(value, np.inf) for value in record["reach"]]}
+    values = {n: np.array(named[n], dtype=bool if n == "subsets" else float) for n in Directions._fields if n != "case"}
+    case = CaseNoise(**{name: np.array(record["case"][name], dtype=float) for name in CaseNoise._fields})
+    return Directions(**values, case=case)
 
 
 def _finite(value: float) -> float | None:
