@@ -14,13 +14,18 @@ from scipy import stats
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_NO_INTERVAL = (float("nan"),) * 4
 _LEAST_SD = 0.02  # of equal changes: they are no proof of no noise
 
 
-class _Mean(NamedTuple):
+class Mean(NamedTuple):
+    """A mean drop: NaN where it has no interval."""
+
     mean: float
     bound: float
     p: float
+    se: float
+    df: float
 
 
 def mean_drops(deltas: pd.DataFrame, kind: str = "win") -> pd.DataFrame:
@@ -30,10 +35,10 @@ def mean_drops(deltas: pd.DataFrame, kind: str = "win") -> pd.DataFrame:
     """
     rows = deltas[(deltas["kind"] == kind) & deltas["drop"].notna()]
     by_case = rows.groupby("case_id", sort=True).agg(drop=("drop", "mean"), cluster=("cluster", "first"))
-    over_all = _mean(by_case)
+    over_all = mean_drop(by_case)
     found = []
     for metric, group in rows.groupby("metric", sort=True):
-        drop = _mean(group.sort_values("case_id"))
+        drop = mean_drop(group.sort_values("case_id"))
         sources = sorted(set(group["baseline_source"].dropna()))
         found.append(
             {
@@ -50,21 +55,24 @@ def mean_drops(deltas: pd.DataFrame, kind: str = "win") -> pd.DataFrame:
     return pd.DataFrame(found, columns=columns)
 
 
-def _mean(rows: pd.DataFrame) -> _Mean:
-    """Return the mean, its one-sided 95 % upper bound, and the one-sided p-value of a drop; NaN for fewer than two."""
+def mean_drop(rows: pd.DataFrame) -> Mean:
+    """Return the mean, its one-sided 95 % upper bound, and the one-sided p-value of a drop; NaN for fewer than two.
+
+    Reads ``drop`` and ``cluster``; over clusters (CR1, G - 1 degrees of freedom) when cases have one.
+    """
     drop = rows["drop"].to_numpy(dtype=float)
     n = len(drop)
     if n < 2:
-        return _Mean(float(drop.mean()) if n else float("nan"), float("nan"), float("nan"))
+        return Mean(float(drop.mean()) if n else float("nan"), *_NO_INTERVAL)
     mean, group = float(drop.mean()) + 0.0, _groups(rows["cluster"])
     groups = int(group.max()) + 1
     if groups < 2:
-        return _Mean(mean, float("nan"), float("nan"))
+        return Mean(mean, *_NO_INTERVAL)
     se = float(np.sqrt((np.bincount(group, drop - mean) ** 2).sum() * groups / (groups - 1))) / n
     if np.ptp(drop) < 1e-12:
         se = _LEAST_SD / groups**0.5
     df = groups - 1
-    return _Mean(mean, mean + float(stats.t.isf(0.05, df)) * se, float(stats.t.sf(mean / se, df)))
+    return Mean(mean, mean + float(stats.t.isf(0.05, df)) * se, float(stats.t.sf(mean / se, df)), se, float(df))
 
 
 def _groups(cluster: pd.Series[Any]) -> NDArray[np.int64]:
