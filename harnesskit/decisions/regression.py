@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from harnesskit.decisions.evidence_notes import ONE_SIDE, states
 from harnesskit.decisions.mean_drop import mean_drops
-from harnesskit.decisions.regression_checks import GLOBAL, floor_checks, margin_checks, trial_checks
-from harnesskit.decisions.regression_reasons import open_points, regressed_reasons, verdict_reason
+from harnesskit.decisions.mean_trials import is_mean_check, plan_mean, plan_sentence
+from harnesskit.decisions.missing_scores import missing_evidence, with_missing_scores
+from harnesskit.decisions.regression_checks import GLOBAL, PROTECTED, Asked, floor_checks, margin_checks, trial_checks
+from harnesskit.decisions.regression_reasons import (
+    MOST_TRIALS,
+    open_points,
+    regressed_reasons,
+    runs_to_settle,
+    verdict_reason,
+)
+from harnesskit.model.contract import require_kinds
 from harnesskit.model.decision import CASE_STATUSES, Decision, evidence_hash
-from harnesskit.model.errors import PolicyError
+from harnesskit.model.errors import FrameError, PolicyError, listed
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.model.results import CASE_DELTAS, COMPARISON
 
@@ -27,12 +38,17 @@ def decide_regression(
     *,
     policy: str | RegressionPolicy = "default",
     subject: str = "regression run",
+    n_asked: int | None = None,
+    remarks: Sequence[str] = (),
+    missing: pd.DataFrame | None = None,
 ) -> Decision:
     """Judge a regression run: ``pass``, ``fail`` or ``inconclusive``.
 
     ``fail`` when a protected win regressed, or when the mean over all wins fell beyond chance (control baselines only).
     ``pass`` when nothing failed, at least `min_coverage` of the wins are scored, and the one-sided 95 % bound of the
     mean drop lies below the tolerance in every metric. Else, and whenever nothing could be compared, ``inconclusive``.
+    Wins that could not be decided one by one are counted, and the check "wins protected" is unknown when they are most
+    of them; what is held against the tolerance is the mean. A fixed plan is judged only when its trials are there.
     A floor has no statistics: fail below it, pass when the wins are scored and none is. Under the reference's margin
     any case of either kind fails the run.
 
@@ -46,11 +62,18 @@ def decide_regression(
         As for `case_deltas`.
     subject
         What is decided on, e.g. a run id.
+    n_asked
+        Cases that the run was asked to replay, when that is known. Those beyond the candidate's cases in `deltas` have
+        no known result; each counts as a win that was not scored.
+    remarks
+        Sentences on how the evidence came about, added to the reasons.
+    missing
+        `missing_bounds(baseline, candidate)`: where many scores are missing, a pass must hold with them at their worst.
 
     Raises
     ------
     FrameError
-        A column is missing.
+        A column is missing, a kind is neither win nor failure, or a status is none of a case (raw scores, not deltas).
     PolicyError
         The deltas were made under another policy.
 
@@ -63,20 +86,26 @@ def decide_regression(
     """
     rules = RegressionPolicy.parse(policy)
     CASE_DELTAS.require(deltas, "case_id", "metric", "status", by="decide_regression()")
+    _refuse_other_frames(deltas)
     _same_policy(deltas, rules)
     rows = _completed(deltas, rules)
+    asked = _asked(rows, n_asked)
     wins = rows[rows["kind"] == "win"]
     if rules.margin is not None:
-        checks, judged = margin_checks(rows), rows
+        checks, judged = margin_checks(rows, asked), rows
     elif rules.floor_score is not None:
-        checks, judged = floor_checks(wins, rules), wins
+        checks, judged = floor_checks(wins, rules, asked), wins
     else:
-        checks, judged = trial_checks(wins, _means(rows, comparison), rules), wins
+        checks, judged = trial_checks(wins, _means(rows, comparison), rules, asked), wins
+        checks = with_missing_scores(checks, wins, missing)
     verdict, deciding = _verdict(checks)
+    plan = plan_mean(wins, checks, rules) if verdict == "inconclusive" and is_mean_check(deciding) else None
     reasons = [
         *regressed_reasons(judged, rules),
         *verdict_reason(verdict, deciding, checks, judged, rules),
         *open_points(rows, judged, checks, rules),
+        *([plan_sentence(plan)] if plan else []),
+        *remarks,
     ]
     return Decision(
         subject=subject,
@@ -86,9 +115,11 @@ def decide_regression(
         detail=_tally(judged),
         reasons=reasons,
         checks=checks,
-        runs_needed=_runs_needed(judged) if verdict != "pass" else None,
+        runs_needed=None if verdict == "pass" else plan.total if plan and plan.total else _runs_needed(judged),
         policy=rules.plain(),
-        evidence_hash=evidence_hash(_evidence(rows), rules.plain()),
+        evidence_hash=evidence_hash(
+            *(_evidence(rows), rules.plain(), *([] if n_asked is None else [n_asked])), *missing_evidence(missing)
+        ),
     )
 
 
@@ -97,8 +128,27 @@ def _verdict(checks: pd.DataFrame) -> tuple[str, str]:
     unmet = checks.loc[checks["state"] == "unmet", "check"].tolist()
     if unmet:
         return "fail", str(unmet[0])
-    unknown = checks.loc[(checks["state"] == "unknown") & (checks["check"] != GLOBAL), "check"].tolist()
+    each = (checks["check"] == PROTECTED) & (checks["n"] > 0)  # most wins undecided: the checks of the mean decide
+    unknown = checks.loc[(checks["state"] == "unknown") & (checks["check"] != GLOBAL) & ~each, "check"].tolist()
     return ("inconclusive", str(unknown[0])) if unknown else ("pass", str(checks["check"].iloc[0]))
+
+
+def _refuse_other_frames(deltas: pd.DataFrame) -> None:
+    odd = sorted({repr(status) for status in deltas["status"].unique().tolist() if status not in CASE_STATUSES})
+    if odd:
+        raise FrameError(
+            f"decide_regression() needs case deltas; status {listed(odd)} is none of {', '.join(CASE_STATUSES)}. "
+            "Make them of two frames of scores: case_deltas(baseline, candidate)."
+        )
+    if "kind" in deltas:
+        require_kinds(deltas["kind"], by="decide_regression()")
+
+
+def _asked(rows: pd.DataFrame, n_asked: int | None) -> Asked:
+    """Return how many cases were asked for, and how many of them have no known result."""
+    tried = (rows["n_candidate"].fillna(0) > 0) | (rows["n_unscored"].fillna(0) > 0) | (rows["status"] == "skipped")
+    known = rows.loc[tried, "case_id"].nunique()
+    return Asked(0, 0) if n_asked is None else Asked(n_asked, max(n_asked - known, 0))
 
 
 def _same_policy(deltas: pd.DataFrame, rules: RegressionPolicy) -> None:
@@ -118,12 +168,15 @@ def _completed(deltas: pd.DataFrame, rules: RegressionPolicy) -> pd.DataFrame:
         "kind": "win", "baseline": np.nan, "candidate": np.nan, "delta": np.nan, "low": np.nan, "high": np.nan,
         "z": np.nan, "suspect": False, "reason": None, "runs_needed": pd.NA, "baseline_source": "control",
         "n_unscored": 0, "higher_is_better": True, "unit": 1.0, "tolerance": unit * rules.tolerance, "cluster": None,
+        "note": None, "n_copies": 0, "n_averaged": 0, "n_unmatched": 0,
     }  # fmt: skip
     out = out.assign(**{name: value for name, value in assumed.items() if name not in out})
     paired = out["delta"].notna()
     for side in ("n_baseline", "n_candidate"):
         if side not in out:
             out[side] = paired.astype("Int64")
+    out["kind"] = out["kind"].astype(object).where(out["kind"].notna() & (out["kind"] != ""), "win")
+    out["state"] = states(out)
     better = out["higher_is_better"].eq(False).fillna(False).to_numpy(dtype=bool)
     out["drop"] = np.where(better, 1.0, -1.0) * out["delta"].astype(float) / out["unit"].astype(float)
     out["judged"] = out["unit"].notna().to_numpy(dtype=bool)
@@ -140,14 +193,16 @@ def _means(rows: pd.DataFrame, comparison: pd.DataFrame | None) -> pd.DataFrame:
 
 
 def _runs_needed(rows: pd.DataFrame) -> int | None:
-    """Return the candidate trials that would settle the open cases (the neediest metric of each), if known."""
-    needed = rows.loc[rows["status"] == "inconclusive"].groupby("case_id")["runs_needed"].max().dropna()
+    """Return the candidate trials that would settle the cases that can be settled by a sensible number, if any."""
+    needed = runs_to_settle(rows)
+    needed = needed[needed <= MOST_TRIALS]
     return int(needed.sum()) if len(needed) else None
 
 
 def _tally(rows: pd.DataFrame) -> str:
-    counts = ", ".join(f"{int((rows['status'] == status).sum())} {status}" for status in CASE_STATUSES)
-    return f"{counts} of {len(rows)} case metrics"
+    counts = ", ".join(f"{int((rows['state'] == status).sum())} {status}" for status in CASE_STATUSES)
+    alone = int((rows["state"] == ONE_SIDE).sum())
+    return f"{counts}{f', {alone} {ONE_SIDE}' if alone else ''} of {len(rows)} case metrics"
 
 
 def _evidence(rows: pd.DataFrame) -> dict[str, list[Any]]:

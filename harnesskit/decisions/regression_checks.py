@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,8 @@ PROTECTED = "wins protected"
 COVERAGE = "wins scored"
 GLOBAL = "drop of the mean of all wins"
 CASES = "cases unharmed"
+PLAN = "planned trials"
+KEPT = "results kept"
 GLOBAL_CASES = 10
 """Wins below which the test of the mean over all wins is not made."""
 GLOBAL_SHARE = 0.1
@@ -35,44 +37,90 @@ def mean_check(metric: str) -> str:
     return f"mean drop in {metric}"
 
 
-def trial_checks(wins: pd.DataFrame, means: pd.DataFrame, policy: RegressionPolicy) -> pd.DataFrame:
+class Asked(NamedTuple):
+    """How many cases a run was asked to replay, and how many of their results are not known."""
+
+    n_asked: int
+    n_unknown: int
+
+
+NOTHING_LOST = Asked(0, 0)
+
+
+def trial_checks(wins: pd.DataFrame, means: pd.DataFrame, policy: RegressionPolicy, asked: Asked) -> pd.DataFrame:
     """Return the checks of a run that is judged by statistics."""
-    rows = [_protected(wins, "win"), _coverage(wins, wins["delta"].notna() & wins["judged"], policy)]
+    rows = [_protected(wins, "win"), _coverage(wins, wins["delta"].notna() & wins["judged"], policy, asked)]
+    if policy.trials is not None:
+        rows.append(_plan(wins, policy, policy.trials))
     means = means[means["kind"] == "win"]
     drops = [_mean_drop(wins, row, policy) for row in _with_baseline(wins, means)]
     rows += drops or [{"check": "mean drop", "state": "unknown", "n": 0, "note": "no win has a change to average"}]
     if policy.alpha_global:
-        rows.append(_global(means, policy))
+        off_plan = any(row["check"] == PLAN and row["state"] != "met" for row in rows)
+        rows.append(_not_tested("the plan is not met") if off_plan else _global(means, policy))
     return _frame(rows)
 
 
-def floor_checks(wins: pd.DataFrame, policy: RegressionPolicy) -> pd.DataFrame:
+def floor_checks(wins: pd.DataFrame, policy: RegressionPolicy, asked: Asked) -> pd.DataFrame:
     """Return the checks of a run that is held against a floor."""
     scored = wins["candidate"].notna() & wins["status"].isin(["regressed", "unchanged"])
-    return _frame([_protected(wins, "win", "fell below the floor"), _coverage(wins, scored, policy)])
+    return _frame([_protected(wins, "win", "fell below the floor"), _coverage(wins, scored, policy, asked)])
 
 
-def margin_checks(deltas: pd.DataFrame) -> pd.DataFrame:
-    """Return the one check of the reference's rule: no case of either kind fell by the margin."""
-    return _frame([_protected(deltas, "case") | {"check": CASES}])
+def margin_checks(deltas: pd.DataFrame, asked: Asked) -> pd.DataFrame:
+    """Return the check of the reference's rule, no case of either kind fell by the margin, and what is not known."""
+    rows = [_protected(deltas, "case") | {"check": CASES}]
+    if asked.n_unknown:
+        n, lost = asked
+        share = (n - lost) / n
+        rows.append({"check": KEPT, "state": "unknown", "estimate": share, "bar": 1.0, "n": n, "note": _lost(asked)})
+    return _frame(rows)
 
 
 def _protected(rows: pd.DataFrame, noun: str, worse_is: str = "got worse") -> dict[str, Any]:
-    worse = rows.loc[rows["status"] == "regressed", "case_id"].nunique()
-    decided = rows.loc[rows["judged"] & rows["compared"], "case_id"].nunique()
-    state = "unmet" if worse else "met" if decided else "unknown"
-    note = f"{worse} of {counted(decided, noun)} compared {worse_is}" if decided else f"no {noun} could be compared"
-    return {"check": PROTECTED, "state": state, "estimate": float(worse), "bar": 0.0, "n": decided, "note": note}
+    """Return the check that nothing got worse: unknown when most of what was compared could not be decided."""
+    compared = rows[rows["judged"] & rows["compared"]]
+    worse = set(rows.loc[rows["status"] == "regressed", "case_id"])
+    undecided = len(set(compared.loc[compared["status"] == "inconclusive", "case_id"]) - worse)
+    n = compared["case_id"].nunique()
+    state = "unmet" if worse else "unknown" if not n or 2 * undecided > n else "met"
+    note = f"{len(worse)} of {counted(n, noun)} compared {worse_is}" if n else f"no {noun} could be compared"
+    if undecided:
+        note += f"; {undecided} could not be decided"
+    return {"check": PROTECTED, "state": state, "estimate": float(len(worse)), "bar": 0.0, "n": n, "note": note}
 
 
-def _coverage(wins: pd.DataFrame, scored: pd.Series[Any], policy: RegressionPolicy) -> dict[str, Any]:
-    asked, got = wins["case_id"].nunique(), wins.loc[scored, "case_id"].nunique()
-    share = got / asked if asked else float("nan")
-    state = "met" if asked and share >= policy.min_coverage - 1e-9 else "unknown"
-    note = f"{got} of {counted(asked, 'win')} scored on both sides" if asked else "no protected win"
-    if policy.floor_score is not None and asked:
-        note = f"{got} of {counted(asked, 'win')} scored"
-    return {"check": COVERAGE, "state": state, "estimate": share, "bar": policy.min_coverage, "n": asked, "note": note}
+def _coverage(
+    wins: pd.DataFrame, scored: pd.Series[Any], policy: RegressionPolicy, asked: Asked = NOTHING_LOST
+) -> dict[str, Any]:
+    """Return the check that the wins are scored; a result that is not known may be a win's, so it counts as one."""
+    known, got = wins["case_id"].nunique(), wins.loc[scored, "case_id"].nunique()
+    n = known + asked.n_unknown
+    share = got / n if n else float("nan")
+    state = "met" if known and share >= policy.min_coverage - 1e-9 else "unknown"
+    what = "known win" if asked.n_unknown else "win"
+    sides = "" if policy.floor_score is not None else " on both sides"
+    note = f"{got} of {counted(known, what)} scored{sides}" if known else f"no protected {what}"
+    if asked.n_unknown:
+        note += f"; {_lost(asked)}"
+    return {"check": COVERAGE, "state": state, "estimate": share, "bar": policy.min_coverage, "n": n, "note": note}
+
+
+def _lost(asked: Asked) -> str:
+    """Return how many results are not known, in words."""
+    return f"{asked.n_unknown} of {counted(asked.n_asked, 'result')} were not kept"
+
+
+def _plan(wins: pd.DataFrame, policy: RegressionPolicy, planned: int) -> dict[str, Any]:
+    """Return the check that the trials of a fixed plan are there, scored or not, of each win in every metric."""
+    have = wins["n_candidate"].fillna(0).astype(int) + wins["n_unscored"].fillna(0).astype(int)
+    least = have[wins["status"] != "skipped"].groupby(wins["case_id"]).min()
+    n, got = len(least), int((least >= planned).sum())
+    share = got / n if n else float("nan")
+    state = "met" if n and share >= policy.min_coverage - 1e-9 else "unknown"
+    spread = f" (have {int(least.min())}..{int(least.max())})" if n else ""
+    note = f"{got} of {counted(n, 'win')} with the planned {counted(planned, 'trial')}{spread}"
+    return {"check": PLAN, "state": state, "estimate": share, "bar": policy.min_coverage, "n": n, "note": note}
 
 
 def _with_baseline(wins: pd.DataFrame, means: pd.DataFrame) -> list[dict[str, Any]]:
@@ -94,10 +142,17 @@ def _mean_drop(wins: pd.DataFrame, row: dict[str, Any], policy: RegressionPolicy
     else:
         texts = shown(drop, high, bar)
         note = f"mean drop {texts[0]}, at most {texts[1]} with 95 % confidence; {texts[2]} would be too much"
+    if state != "met" and (here["baseline_source"] == "captured").any() and drop > bar:
+        size = shown(drop, bar)[0]
+        note = f"{size} mean drop against captured scores, which alone never fails a run; replay a control run"
     if got < policy.min_coverage * asked - 1e-9:
         state, note = "unknown", f"only {got} of {counted(asked, 'win')} scored in {name(metric)}; {note}"
     found = {"estimate": drop, "high": high, "bar": bar, "n": got, "note": note}
     return {"check": mean_check(metric), "state": "met" if state == "met" else "unknown", **found}
+
+
+def _not_tested(why: str) -> dict[str, Any]:
+    return {"check": GLOBAL, "state": "unknown", "bar": 0.0, "n": 0, "note": f"not tested: {why}"}
 
 
 def _global(means: pd.DataFrame, policy: RegressionPolicy) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from harnesskit.decisions.evidence_notes import ONE_SIDE, notes, one_sided_reasons, scale_note
 from harnesskit.decisions.regression_checks import GLOBAL
 from harnesskit.decisions.wording import and_more, change_sentence, counted, name, reasons_counted, shown
 
@@ -14,10 +15,14 @@ if TYPE_CHECKING:
 
 NAMED = 5
 """Cases named one by one; the others are counted."""
+MOST_TRIALS = 50
+"""Further trials of a case above which nobody is told to make them: the case cannot be settled this way."""
 CAPTURED = (
     "is a captured score, which is biased by selection: wins were kept because they scored well, so part of any fall "
     "is to be expected"
 )
+
+NEXT = "Replay a control run, without the change, and compare with that."
 
 
 def regressed_reasons(rows: pd.DataFrame, policy: RegressionPolicy) -> list[str]:
@@ -46,7 +51,25 @@ def verdict_reason(
     open_checks = checks[(checks["state"] == "unknown") & (checks["check"] != GLOBAL)]
     if not len(open_checks):
         return ["No metric allows a verdict, so nothing can be said."]
-    return [f"Open: {check} ({note})." for check, note in zip(open_checks["check"], open_checks["note"], strict=True)]
+    return _collapse(rows, policy) + [
+        f"Open: {check} ({note})." for check, note in zip(open_checks["check"], open_checks["note"], strict=True)
+    ]
+
+
+def _collapse(rows: pd.DataFrame, policy: RegressionPolicy) -> list[str]:
+    """Return what the eye sees when wins fell far below their captured scores, and why that decides nothing."""
+    captured = rows[(rows["kind"] == "win") & (rows["baseline_source"] == "captured") & rows["drop"].notna()]
+    if captured.empty or policy.floor_score is not None or policy.margin is not None:
+        return []
+    means = captured.groupby("metric")["drop"].mean()
+    metric = str(means.idxmax())
+    fall, here = float(means.max()), captured[captured["metric"] == metric]
+    if fall <= policy.tolerance:
+        return []
+    where = "" if len(means) == 1 else f" in {name(metric)}"
+    lower = f"{int((here['drop'] > 0).sum())} of {counted(len(here), 'win')} scored lower than when captured{where}"
+    why = "a captured baseline cannot decide: wins were kept because they scored well"
+    return [f"{lower}, by {shown(fall, policy.tolerance)[0]} on average; {why}. {NEXT}"]
 
 
 def _passed(checks: pd.DataFrame, policy: RegressionPolicy) -> str:
@@ -58,19 +81,24 @@ def _passed(checks: pd.DataFrame, policy: RegressionPolicy) -> str:
     means = checks[checks["high"].notna()]
     worst = means.assign(room=means["bar"] - means["high"]).sort_values(["room", "check"]).iloc[0]
     high, bar = shown(float(worst["high"]), float(worst["bar"]))
+    each = "" if first["state"] == "met" else " (most of them could not be decided one by one)"
     return (
-        f"None of the {counted(n, 'win')} compared got worse beyond noise, and the mean drop stays below the tolerance "
-        f"in every metric (closest: {name(worst['check'])}, at most {high} with 95 % confidence, tolerance {bar})."
+        f"None of the {counted(n, 'win')} compared got worse beyond noise{each}, and the mean drop stays below the "
+        f"tolerance in every metric (closest: {name(worst['check'])}, at most {high} with 95 % confidence, "
+        f"tolerance {bar})."
     )
 
 
 def open_points(rows: pd.DataFrame, judged: pd.DataFrame, checks: pd.DataFrame, policy: RegressionPolicy) -> list[str]:
     """Return what a reader has to know besides the verdict: suspects, bias, what was left out, what failures did."""
     return [
+        *scale_note(policy),
         *_suspects(judged, policy),
         *_captured(judged, policy),
         *_left_out(judged),
+        *one_sided_reasons(rows),
         *_no_verdict(rows),
+        *notes(rows),
         *_more_runs(judged),
         *(_failures(rows) if policy.margin is None else []),
     ]
@@ -95,7 +123,7 @@ def _left_out(rows: pd.DataFrame) -> list[str]:
     gone = rows[~rows["case_id"].isin(tried)].drop_duplicates("case_id")
     if len(gone):
         found.append(f"{counted(len(gone), noun)} skipped: {reasons_counted(gone['reason'])}.")
-    lacking = rows[(rows["status"] == "inconclusive") & ~rows["compared"]].drop_duplicates(["case_id", "reason"])
+    lacking = rows[(rows["state"] == "inconclusive") & ~rows["compared"]].drop_duplicates(["case_id", "reason"])
     if len(lacking):
         found.append(f"Not compared: {reasons_counted(lacking['reason'])}.")
     return found
@@ -107,25 +135,34 @@ def _no_verdict(rows: pd.DataFrame) -> list[str]:
     return and_more([f"No verdict on {name(metric)}: {reason}" for metric, reason in pairs], len(blind), "metric")
 
 
+def runs_to_settle(rows: pd.DataFrame) -> pd.Series[Any]:
+    """Return the candidate trials that would settle each open case (its neediest metric), where that is known."""
+    open_rows = rows[(rows["state"] == "inconclusive") & rows["judged"]]
+    needed: pd.Series[Any] = open_rows.groupby("case_id")["runs_needed"].max().dropna()
+    return needed
+
+
 def _more_runs(rows: pd.DataFrame) -> list[str]:
-    open_rows = rows[(rows["status"] == "inconclusive") & rows["judged"]]
-    needed = open_rows.groupby("case_id")["runs_needed"].max().dropna()
+    open_rows = rows[(rows["state"] == "inconclusive") & rows["judged"]]
     if not len(open_rows):
         return []
-    cases = open_rows["case_id"].nunique()
-    text = f"{counted(cases, 'case')} inconclusive in some metric"
-    if not len(needed):
-        return [f"{text}."]
-    return [f"{text}; about {counted(int(needed.sum()), 'more trial')} would settle {len(needed)} of them."]
+    needed = runs_to_settle(rows)
+    few = needed[needed <= MOST_TRIALS]
+    text = f"{counted(open_rows['case_id'].nunique(), 'case')} inconclusive in some metric"
+    if len(few):
+        text += f"; about {counted(int(few.sum()), 'more trial')} would settle {len(few)} of them"
+    if len(few) < len(needed):
+        text += f"; {len(needed) - len(few)} would take more than {MOST_TRIALS} trials each"
+    return [f"{text}."]
 
 
 def _failures(rows: pd.DataFrame) -> list[str]:
     failures = rows[rows["kind"] != "win"]
     if not len(failures):
         return []
-    counts = failures.groupby("status")["case_id"].nunique()
-    text = ", ".join(f"{int(counts[s])} {s}" for s in ("improved", "unchanged", "regressed", "inconclusive", "skipped")
-                     if s in counts.index)  # fmt: skip
+    counts = failures.groupby("state")["case_id"].nunique()
+    order = ("improved", "unchanged", "regressed", "inconclusive", "skipped", ONE_SIDE)
+    text = ", ".join(f"{int(counts[s])} {s}" for s in order if s in counts.index)
     return [f"Failures are shown and never decide: {text} (cases with such a metric)."]
 
 

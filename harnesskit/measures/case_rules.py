@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from harnesskit.model.errors import PolicyError
+from harnesskit.model.results import ONLY_BASELINE, ONLY_CANDIDATE
 from harnesskit.stats.multiple import holm_level
 from harnesskit.stats.power import further_runs
 
@@ -33,6 +33,8 @@ CAPTURED_FAILURE = (
     "the captured score was selected for being bad, so it cannot decide; measure the case again without the change"
 )
 TOO_FEW = "too few trials to tell a change from noise"
+COPIES = "the repeats are copies of each other, so more trials of the same kind will not help"
+OFF_PLAN = "the plan is not met"
 SUSPECT = "enough to call this case worse on its own, but not among all cases tested together"
 WORSE = "a change for the worse this large is very unlikely to be noise, all cases tested together"
 BETTER = "a change for the better this large is very unlikely to be noise, all cases tested together"
@@ -60,14 +62,16 @@ def by_trials(work: pd.DataFrame, policy: RegressionPolicy) -> Ruling:
 
     Holm over the cases of a kind at alpha - alpha_global, with p_c = min(1, K min_k p_ck) over the K metrics of a
     case; a drop must also reach `min_drop` and rest on `min_trials` candidate trials. ``unchanged`` when a drop of the
-    tolerance is excluded at `unchanged_level`.
+    tolerance is excluded at `unchanged_level`. Under a fixed plan a row is judged only when its trials are all there.
     """
     level = policy.alpha - policy.alpha_global
-    if level <= 0:
-        raise PolicyError(f"alpha_global ({policy.alpha_global}) must be below alpha ({policy.alpha}).")
     status, reason = _unjudged(work)
     n, m, z, drop = (work[c].to_numpy(dtype=float) for c in ("n_candidate", "n_baseline", "z", "drop"))
     win = (work["kind"] == "win").to_numpy(dtype=bool)
+    have = (work["n_candidate"] + work["n_unscored"]).to_numpy(dtype=np.int64)
+    short = pd.isna(status) & (have < (policy.trials or 0))
+    status[short] = "inconclusive"
+    reason[short] = [f"{OFF_PLAN}: {count} of {policy.trials} trials" for count in have[short]]
     judged = pd.isna(status)
     biased = judged & work["captured"].to_numpy(dtype=bool) & ~win
     test = judged & ~biased
@@ -83,9 +87,11 @@ def by_trials(work: pd.DataFrame, policy: RegressionPolicy) -> Ruling:
     verdicts = [worse, better, steady]
     status[test] = np.select(verdicts, ["regressed", "improved", "unchanged"], "inconclusive")[test]
     status[biased], reason[biased] = "inconclusive", CAPTURED_FAILURE
-    few = np.where(n < policy.min_trials, f"{TOO_FEW}: at least {policy.min_trials} are needed", TOO_FEW)
-    reason[test] = np.select([suspect, *verdicts], [SUSPECT, WORSE, BETTER, _ruled_out(work)], few)[test]
+    said = [np.full(len(work), text, dtype=object) for text in (SUSPECT, WORSE, BETTER)]
+    said.append(_ruled_out(work, policy.unchanged_level))
+    reason[test] = np.select([suspect, *verdicts], said, _too_few(work, policy))[test]
     needed = _runs_needed(work, policy, test, np.where(np.isnan(bound), soon, bound))
+    needed[short] = (policy.trials or 0) - have[short]
     open_rows = (status == "inconclusive") & ~biased & work["unit"].notna().to_numpy() & (m > 0)
     return Ruling(status, suspect, bound, np.where(open_rows, needed, np.nan), reason)
 
@@ -132,7 +138,7 @@ def by_floor(work: pd.DataFrame, policy: RegressionPolicy) -> Ruling:
 def _plain(work: pd.DataFrame, status: Texts, reason: Texts) -> Ruling:
     """Return a ruling without statistics: what has no candidate score needs one trial."""
     empty = np.full(len(status), np.nan)
-    lacking = (status == "inconclusive") & (work["n_candidate"] == 0).to_numpy()
+    lacking = (status == "inconclusive") & ((work["n_candidate"] == 0) & (work["n_unscored"] > 0)).to_numpy()
     return Ruling(status, np.zeros(len(status), dtype=bool), empty, np.where(lacking, 1.0, np.nan), reason)
 
 
@@ -140,12 +146,13 @@ def _unjudged(work: pd.DataFrame, *, needs_baseline: bool = True) -> tuple[Texts
     """Return the status and reason of rows that no rule can judge; missing for the others."""
     after, before = work["n_candidate"].to_numpy() > 0, work["n_baseline"].to_numpy() > 0
     tried, skipped = work["n_unscored"].to_numpy() > 0, work["n_skipped"].to_numpy() > 0
-    note = "no candidate score: " + work["note"].fillna("no reason given").astype(object)
-    lacks = "no baseline score: " + work["baseline_note"].fillna("only in the candidate").astype(object)
+    note = "no candidate score: " + work["missing"].fillna("no reason given").astype(object)
+    lacks = ("no baseline score: " + work["baseline_missing"].astype(object)).fillna(ONLY_CANDIDATE)
     doubt = work["doubt"].notna().to_numpy(dtype=bool)
-    cases = [~after & tried, ~after & skipped, ~after, ~before & needs_baseline, doubt]
-    status = np.select(cases, ["inconclusive", "skipped", "inconclusive", "inconclusive", "inconclusive"], "")
-    reasons = [note, work["note"], "only in the baseline: not in the candidate run", lacks, work["doubt"]]
+    graders = (work["mismatch"].notna() & needs_baseline).to_numpy(dtype=bool)
+    cases = [~after & tried, ~after & skipped, ~after, ~before & needs_baseline, graders, doubt]
+    status = np.select(cases, ["inconclusive", "skipped", *["inconclusive"] * 4], "")
+    reasons = [note, work["missing"], ONLY_BASELINE, lacks, work["mismatch"], work["doubt"]]
     reason = np.select(cases, [np.broadcast_to(np.asarray(r, dtype=object), status.shape) for r in reasons], "")
     status, reason = status.astype(object), reason.astype(object)
     status[status == ""] = None
@@ -186,10 +193,15 @@ def _no_drop(work: pd.DataFrame, confidence: float) -> Flags:
     return np.asarray((work["test_drop"] + reach < work["tol"]) & (work["drop"] < work["tol"]), dtype=bool)
 
 
-def _ruled_out(work: pd.DataFrame) -> Texts:
-    texts = {
-        tol: f"a change for the worse of {tol:g} or more is ruled out" for tol in work["tolerance"].dropna().unique()
-    }
+def _too_few(work: pd.DataFrame, policy: RegressionPolicy) -> Texts:
+    cases = [(work["n_candidate"] < policy.min_trials).to_numpy(), work["copies"].to_numpy(dtype=bool)]
+    texts = [f"{TOO_FEW}: at least {policy.min_trials} are needed", f"{TOO_FEW}: {COPIES}"]
+    return np.asarray(np.select(cases, texts, TOO_FEW), dtype=object)
+
+
+def _ruled_out(work: pd.DataFrame, confidence: float) -> Texts:
+    said = f"is ruled out with {100 * confidence:g} % confidence (one-sided)"
+    texts = {tol: f"a change for the worse of {tol:g} or more {said}" for tol in work["tolerance"].dropna().unique()}
     return work["tolerance"].map(texts).to_numpy(dtype=object)
 
 
@@ -208,4 +220,6 @@ def _runs_needed(work: pd.DataFrame, policy: RegressionPolicy, test: Flags, boun
     planned = np.maximum(policy.min_trials, policy.trials or 0) - n
     settles = np.fmin(steady, worse)
     settles = np.where(np.isnan(settles), np.nan, np.maximum(settles, planned))
-    return np.where(test, settles, np.where(n == 0, np.maximum(planned, 1), np.nan))
+    settles = np.where(work["copies"].to_numpy(dtype=bool), np.nan, settles)  # more copies settle nothing
+    lost = (n == 0) & (work["n_unscored"].to_numpy() > 0)
+    return np.where(test, settles, np.where(lost, np.maximum(planned, 1), np.nan))

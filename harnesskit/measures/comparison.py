@@ -8,8 +8,10 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from harnesskit.measures.pairing import RECORDED
+from harnesskit.model.contract import require_kinds
 from harnesskit.model.decision import CASE_STATUSES
-from harnesskit.model.results import CASE_DELTAS, COMPARISON
+from harnesskit.model.results import CASE_DELTAS, COMPARISON, ONLY_BASELINE, ONLY_CANDIDATE
 from harnesskit.stats.intervals import MeanInterval, mean_interval, mean_upper
 from harnesskit.stats.noise import MIN_SD
 
@@ -46,7 +48,7 @@ def compare_runs(deltas: pd.DataFrame) -> pd.DataFrame:
     Raises
     ------
     FrameError
-        A column is missing.
+        A column is missing, or a kind is neither win nor failure.
 
     Examples
     --------
@@ -56,6 +58,8 @@ def compare_runs(deltas: pd.DataFrame) -> pd.DataFrame:
     (3, -0.15, 0.234)
     """
     CASE_DELTAS.require(deltas, "case_id", "metric", "delta", by="compare_runs()")
+    if "kind" in deltas:
+        require_kinds(deltas["kind"], by="compare_runs()")
     known = _completed(deltas)
     rows = [
         {"kind": kind, "metric": metric, **_summary(group), **_overall(known[known["kind"] == kind])}
@@ -84,10 +88,12 @@ def _completed(deltas: pd.DataFrame) -> pd.DataFrame:
         "kind": "win", "baseline": np.nan, "candidate": np.nan, "status": None, "n_baseline": paired,
         "n_candidate": paired, "baseline_source": "control", "unit": 1.0, "higher_is_better": True,
         "tolerance": out["unit"] / 10 if "unit" in out else 0.1, "cluster": None, "n_clipped": 0,
+        "reason": None, "note": None,
     }  # fmt: skip
     for name, value in defaults.items():
         if name not in out:
             out[name] = value
+    out["kind"] = out["kind"].astype(object).where(out["kind"].notna() & (out["kind"] != ""), "win")
     sign = np.where(out["higher_is_better"].eq(False).fillna(False).astype(bool), 1.0, -1.0)
     out["drop"] = sign * out["delta"].astype(float) / out["unit"].astype(float)
     return out.sort_values(["case_id", "metric"], kind="stable", ignore_index=True)
@@ -115,7 +121,8 @@ def _summary(group: pd.DataFrame) -> dict[str, Any]:
 
 def _case_counts(group: pd.DataFrame) -> dict[str, int]:
     before, after = group["n_baseline"].fillna(0) > 0, group["n_candidate"].fillna(0) > 0
-    counts = {f"n_{status}": int((group["status"] == status).sum()) for status in CASE_STATUSES}
+    both = group[~group["reason"].isin([ONLY_BASELINE, ONLY_CANDIDATE])]
+    counts = {f"n_{status}": int((both["status"] == status).sum()) for status in CASE_STATUSES}
     return {
         "n_cases": len(group),
         "n_paired": int(group["delta"].notna().sum()),
@@ -163,8 +170,11 @@ def _source(paired: pd.DataFrame) -> str | None:
 def _warning(group: pd.DataFrame, paired: pd.DataFrame, unit: float) -> str | None:
     doubts = []
     if len(paired) and np.isnan(unit):
-        said = paired["reason"].dropna().tolist() if "reason" in paired else []
+        said = paired["reason"].dropna().tolist()
         doubts.append(str(said[0]) if said else "no verdict is possible on this metric")
+    apart = group[group["delta"].isna() & (group["n_baseline"].fillna(0) > 0) & (group["n_candidate"].fillna(0) > 0)]
+    doubts += [f"not compared, {reason}" for reason in sorted(set(apart["reason"].dropna()))[:1]]
+    doubts += sorted({str(note) for note in paired["note"].dropna() if str(note).startswith(RECORDED)})[:1]
     if (paired["baseline_source"] == "captured").any():
         doubts.append(CAPTURED)
     if len(paired) < 2:

@@ -17,7 +17,11 @@ from harnesskit.model.results import CASE_DELTAS, CASE_STATUSES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_COUNTS = ("n_baseline", "n_candidate", "runs_needed", "n_unscored", "n_clipped")
+_COUNTS = (
+    *("n_baseline", "n_candidate", "runs_needed", "n_unscored", "n_clipped"),
+    *("n_copies", "n_averaged", "n_unmatched"),
+)
+_COMPARED = ("drop", "test_drop", "se", "df", "z", "low", "high", "sd", "interval_kind", "delta")
 _ORDER = ("regressed", "improved", "inconclusive", "unchanged", "no verdict possible", "skipped")
 _ORDER_MARGIN = ("regressed", "improved", "unchanged", "inconclusive", "no verdict possible", "skipped")
 
@@ -33,7 +37,8 @@ def case_deltas(
 
     Repeats are reduced to one change per case; its noise is borrowed across cases (moderated t, Smyth 2004), so few
     trials are usable. A case on one side only keeps a row, without a verdict. A captured baseline can decide on
-    wins only: the captured score of a failure was selected for being bad.
+    wins only: the captured score of a failure was selected for being bad. Where the two sides name different graders of
+    a metric nothing is compared, but for captured scores that a harness recorded (``note`` says so).
 
     Parameters
     ----------
@@ -56,7 +61,8 @@ def case_deltas(
     Raises
     ------
     FrameError
-        A column is missing, a score is text, or one metric has two graders.
+        A column is missing or there twice, a score is text, a kind is neither win nor failure, or one metric has two
+        graders on one side.
 
     Examples
     --------
@@ -67,11 +73,11 @@ def case_deltas(
     ('regressed', -0.392, 5)
     """
     rules = RegressionPolicy.parse(policy)
-    known = metrics if isinstance(metrics, Metrics) else Metrics(tuple(metrics or ()))
+    known = Metrics.of(metrics)
     pairs = pair_cases(baseline, candidate, known, by="case_deltas()", prefer_captured=rules.margin is not None)
     work = _working_frame(pairs, known, rules)
     ruling = rule_for(rules)(work, rules)
-    out = work.assign(**ruling._asdict(), delta=work["candidate"] - work["baseline"], policy=rules.label)
+    out = work.assign(**ruling._asdict(), policy=rules.label, n_unmatched=sum(pairs.n_unmatched))
     out["baseline_source"] = np.where(work["captured"], "captured", "control").astype(object)
     out.loc[(work["n_baseline"] == 0).to_numpy(), "baseline_source"] = None
     return CASE_DELTAS.order(out.astype(dict.fromkeys(_COUNTS, "Int64")))[list(CASE_DELTAS.columns)]
@@ -81,7 +87,8 @@ def _working_frame(pairs: Pairs, known: Metrics, policy: RegressionPolicy) -> pd
     """Return cells, evidence and scale side by side, one row per case and metric."""
     scale = scales(pairs, known)
     work = pd.concat([pairs.cells, weigh(pairs, scale)], axis=1)
-    work = work.join(scale, on="metric")
+    work = work.join(scale, on="metric").assign(delta=work["candidate"] - work["baseline"])
+    work.loc[work["mismatch"].notna(), list(_COMPARED)] = None  # two graders: two scales
     work["case"] = pd.factorize(work["case_id"])[0]
     work["tol"] = (work["tolerance"] / work["unit"]).fillna(policy.tolerance)
     work["tolerance"] = work["tolerance"].fillna(work["unit"] * policy.tolerance)

@@ -10,7 +10,7 @@ from scipy import stats
 
 from harnesskit.measures.pairing import BASELINE, CANDIDATE
 from harnesskit.stats.cells import cell_counts, cell_means, cell_medians, cell_variances
-from harnesskit.stats.noise import COLD_DF, Noise, grid_step, pool_noise, robust_sd, sd_floor
+from harnesskit.stats.noise import COLD_DF, COLD_PRIOR_DF, Noise, Prior, grid_step, pool_noise, robust_sd, sd_floor
 from harnesskit.stats.paired import ModeratedT, moderated_t
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ _KINDS = {
     "measured": "moderated t",
     "partly assumed": "moderated t, noise partly assumed",
     "assumed": "assumed noise",
+    "floor": "smallest noise believed",
 }
 _COLUMNS = ("baseline", "candidate", "drop", "test_drop", "se", "df", "z", "low", "high", "sd")
 
@@ -69,13 +70,15 @@ def weigh(pairs: Pairs, scale: pd.DataFrame) -> pd.DataFrame:
     """Return the evidence of every cell, in the order of ``pairs.cells``.
 
     Columns: ``baseline, candidate, low, high, sd`` in the metric's own unit; ``drop`` (of the plain means), and of the
-    test ``test_drop, se, df, z`` on the common scale, positive when worse; ``interval_kind, n_clipped``.
+    test ``test_drop, se, df, z`` on the common scale, positive when worse; ``interval_kind, n_clipped, copies``
+    (whether the repeats of the metric are copies of each other).
     Moderated two-sample t (Smyth 2004); where runs collapse, both arms are clipped to 3 robust standard deviations
     around the median of the case's baseline.
     """
     out: dict[str, NDArray[Any]] = {c: np.full(len(pairs.cells), np.nan) for c in _COLUMNS}
     out["interval_kind"] = np.full(len(pairs.cells), None, dtype=object)
     out["n_clipped"] = np.zeros(len(pairs.cells), dtype=np.int64)
+    out["copies"] = np.zeros(len(pairs.cells), dtype=bool)
     code = pd.Index(scale.index).get_indexer(pd.Index(pairs.cells["metric"]))
     of_run = code[pairs.runs["cell"].to_numpy()] if len(pairs.runs) else np.empty(0, dtype=np.int64)
     for position in range(len(scale)):
@@ -96,15 +99,16 @@ def _weigh_metric(runs: pd.DataFrame, cell: Ints, n_cells: int, scale: pd.Series
         return found
     sign, unit = (1.0 if scale["higher_is_better"] else -1.0), float(scale["unit"])
     good = sign * value / unit
-    groups = _numbered(cell, arm, runs["group"].to_numpy(dtype=np.int64))
+    groups = numbered(cell, arm, runs["group"].to_numpy(dtype=np.int64))
     clipped = _clip(good, cell, arm, n_cells)
     ends = (value == scale["range_low"]) | (value == scale["range_high"])
-    same = _repeats_alike(good, groups, ends)
+    same = repeats_alike(good, groups, ends)
     counts = _counts(good, cell, arm, n_cells, same)
     plain, noise = _compare(good, cell, arm, groups, counts, same)
     test = plain if clipped is good else _compare(clipped, cell, arm, groups, counts, same)[0]
     delta, half = means["candidate"] - means["baseline"], stats.t.isf(0.025, plain.df) * plain.se * unit
     kind = _KINDS[noise.source] + (", repeats alike" if same else "")
+    found["copies"] = np.full(n_cells, same)
     paired = ~np.isnan(delta)
     spread = np.sqrt(1 / counts[CANDIDATE] + 1 / counts[BASELINE])
     found |= {"drop": -plain.delta, "test_drop": -test.delta, "se": test.se, "df": test.df, "z": test.z}
@@ -121,7 +125,7 @@ def _counts(good: Floats, cell: Ints, arm: Ints, n_cells: int, same: bool) -> tu
         cells, values = cell[arm == side], good[arm == side]
         if same:
             order = np.lexsort((values, cells))
-            first = np.flatnonzero(np.diff(_numbered(cells[order], values[order]), prepend=-1))
+            first = np.flatnonzero(np.diff(numbered(cells[order], values[order]), prepend=-1))
             cells = cells[order][first]
         found.append(np.maximum(cell_counts(cells, n_cells), 1))
     return found[0], found[1]
@@ -134,6 +138,8 @@ def _compare(
     n_cells = len(counts[0])
     variance = cell_variances(good, groups, cell, n_cells, distinct=same)
     noise = pool_noise(variance.s2, variance.df, floor=sd_floor(good))
+    if same and not noise.df:  # not one repeat differs: the noise is unknown, the smallest one believed stands for it
+        noise = Noise(Prior(noise.floor**2, COLD_PRIOR_DF), noise.floor, 0.0, "floor")
     after, before = (cell_means(good[arm == a], cell[arm == a], n_cells) for a in (CANDIDATE, BASELINE))
     delta = after - before
     delta[np.abs(delta) < 1e-12] = 0.0  # a difference of equal sums is float noise, not a change
@@ -165,7 +171,7 @@ def _clip(good: Floats, cell: Ints, arm: Ints, n_cells: int) -> Floats:
     return limited if collapsed > _COLLAPSED else good
 
 
-def _numbered(*columns: NDArray[Any]) -> Ints:
+def numbered(*columns: NDArray[Any]) -> Ints:
     """Return a number per distinct row, of columns sorted so that equal rows stand together."""
     if not len(columns[0]):
         return np.empty(0, dtype=np.int64)
@@ -173,7 +179,7 @@ def _numbered(*columns: NDArray[Any]) -> Ints:
     return np.concatenate([[0], np.cumsum(new)]).astype(np.int64)
 
 
-def _repeats_alike(good: Floats, groups: Ints, ends: NDArray[np.bool_]) -> bool:
+def repeats_alike(good: Floats, groups: Ints, ends: NDArray[np.bool_]) -> bool:
     """Whether repeats are mostly copies of each other, on a judge without a grid: they are not independent then.
 
     Scores at the ends of the range prove nothing (a judge that says 1.0 every time copies nothing), so the copies must
@@ -184,5 +190,5 @@ def _repeats_alike(good: Floats, groups: Ints, ends: NDArray[np.bool_]) -> bool:
     repeats_inside = len(inside) - len(np.unique(inside))
     if not repeats_inside or grid_step(good):
         return False
-    copies = len(value) - (int(_numbered(inside, value)[-1]) + 1)
+    copies = len(value) - (int(numbered(inside, value)[-1]) + 1)
     return copies / repeats_inside > _SAME_REPEATS and 2 * copies >= repeats

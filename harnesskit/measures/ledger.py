@@ -50,7 +50,7 @@ def evidence_ledger(
     >>> evidence_ledger(before, after).query("side == 'candidate'")[["state", "n_cases"]].values.tolist()
     [['scored', 1], ['unscored', 1]]
     """
-    known = metrics if isinstance(metrics, Metrics) else Metrics(tuple(metrics or ()))
+    known = Metrics.of(metrics)
     pairs = pair_cases(baseline, candidate, known, by="evidence_ledger()")
     parts = [_side(pairs, arm) for arm in (0, 1)]
     parts.append(

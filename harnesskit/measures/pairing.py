@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from harnesskit.measures.trials import SCORED, SKIPPED, UNSCORED, Side, one_side
+from harnesskit.measures.trials import NOT_A_NUMBER, SCORED, SKIPPED, UNSCORED, Side, one_side
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 NO_METRIC = "(none)"
 """Metric of a case for which no metric is known on either side."""
 BASELINE, CANDIDATE = 0, 1
+HARNESS = "harness"
+"""Grader of what a harness captured: the name of the recorder, whatever judge it asked."""
+RECORDED = "captured by "
+"""How the note begins that says so."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,9 @@ class Pairs:
     ----------
     cells
         One row per case and metric, sorted by both: ``case_id, kind, metric, cluster, n_baseline, n_candidate``,
-        ``n_unscored, n_skipped`` (candidate), ``captured`` (the baseline used), ``note`` (why a side has no score).
+        ``n_unscored, n_skipped`` (candidate), ``captured`` (the baseline used), ``missing, baseline_missing`` (why a
+        side has no score), ``mismatch`` (the graders of both sides, when they differ), ``n_copies, n_averaged`` (rows
+        of both sides), ``note`` (what to know about the scores, in words).
     trials
         One row per trial and cell: ``cell, arm, value, state, reason``.
     runs
@@ -64,13 +70,19 @@ def pair_cases(
     >>> pairs.cells[["case_id", "n_baseline", "n_candidate"]].values.tolist(), pairs.n_unmatched
     ([['a', 1, 1]], (1, 1))
     """
-    sides = one_side(baseline, metrics, by=by), one_side(candidate, metrics, by=by)
+    sides = (
+        one_side(baseline, metrics, by=by, what="as the baseline"),
+        one_side(candidate, metrics, by=by, what="as the candidate"),
+    )
     trials = pd.concat([s.trials.assign(arm=arm) for arm, s in enumerate(sides)], ignore_index=True)
     cells, trials = _cells(trials)
     trials = _one_baseline(trials, len(cells), prefer_captured)
     facts = _facts(sides).reindex(cells["case_id"])
     cells["kind"], cells["cluster"] = facts["kind"].to_numpy(), facts["cluster"].to_numpy()
     _count(cells, trials)
+    graders = _grader_notes(cells, sides)
+    cells["note"] = _joined(graders.pop("note"), *(_partial(trials, a, cells) for a in (BASELINE, CANDIDATE)))
+    cells["mismatch"] = graders["mismatch"]
     runs = trials.loc[trials["state"] == SCORED, ["cell", "arm", "value", "fingerprint"]]
     runs = runs.assign(group=pd.factorize(runs.pop("fingerprint"), sort=True)[0])
     runs = runs.sort_values(["cell", "arm", "group", "value"], ignore_index=True)  # sums must not depend on row order
@@ -134,10 +146,57 @@ def _count(cells: pd.DataFrame, trials: pd.DataFrame) -> None:
     cells["n_skipped"] = count((arm == CANDIDATE) & (state == SKIPPED))
     captured = trials["captured"].to_numpy(dtype=bool) & (arm == BASELINE) & (state == SCORED)
     cells["captured"] = count(captured) > 0
-    cells["note"], cells["baseline_note"] = (_notes(trials, arm == a, len(cells)) for a in (CANDIDATE, BASELINE))
+    for column in ("copies", "averaged"):
+        cells[f"n_{column}"] = np.bincount(cell, trials[column], minlength=len(cells)).astype(np.int64)
+    cells["missing"], cells["baseline_missing"] = (
+        _missing(trials, arm == a, len(cells)) for a in (CANDIDATE, BASELINE)
+    )
 
 
-def _notes(trials: pd.DataFrame, rows: NDArray[np.bool_], n_cells: int) -> NDArray[np.object_]:
+def _grader_notes(cells: pd.DataFrame, sides: tuple[Side, Side]) -> dict[str, Any]:
+    """Return, per cell, what to say of graders that differ: a mismatch, or a note where the difference is known.
+
+    A captured score names the harness that recorded it, not the judge that gave it. It is compared all the same: it
+    never fails a run by its mean, and a control run is what settles it.
+    """
+    before, after = (cells["metric"].map(side.graders).astype(object) for side in sides)
+    differ = before.notna() & after.notna() & (before != after) & (cells["n_baseline"] > 0) & (cells["n_candidate"] > 0)
+    recorded = differ & cells["captured"] & (before == HARNESS)
+    texts = "graders differ: the baseline was scored by " + before.map(repr) + ", the candidate by " + after.map(repr)
+    known = RECORDED + before.map(repr) + ", replayed by " + after.map(repr)
+    return {
+        "mismatch": np.where(differ & ~recorded, texts, np.array(None, dtype=object)),
+        "note": np.where(recorded, known, np.array(None, dtype=object)),
+    }
+
+
+def _partial(trials: pd.DataFrame, arm: int, cells: pd.DataFrame) -> NDArray[np.object_]:
+    """Return, per cell that has a score on this side, how many others it lacks and the most frequent reason."""
+    side = ("baseline", "candidate")[arm]
+    lost = ((trials["arm"] == arm) & (trials["state"] == UNSCORED)).to_numpy(dtype=bool)
+    n = np.bincount(trials.loc[lost, "cell"], minlength=len(cells))
+    why = _missing(trials, lost, len(cells))
+    note = np.full(len(cells), None, dtype=object)
+    for at in np.flatnonzero((n > 0) & (cells[f"n_{side}"] > 0).to_numpy(dtype=bool)):
+        many = n[at] > 1
+        scores = f"{n[at]} {side} score{'s' if many else ''}"
+        bare = f"{scores} {'are' if many else 'is'} not a number"
+        note[at] = bare if why[at] in NOT_A_NUMBER else f"{scores} not used: {why[at]}"
+    return note
+
+
+def _joined(*notes: NDArray[np.object_]) -> NDArray[np.object_]:
+    """Return the notes of each cell as one text, missing where there is none."""
+    out = notes[0].copy()
+    for more in notes[1:]:
+        has = ~pd.isna(more)
+        out[has] = [
+            text if pd.isna(first) else f"{first}; {text}" for first, text in zip(out[has], more[has], strict=True)
+        ]
+    return out
+
+
+def _missing(trials: pd.DataFrame, rows: NDArray[np.bool_], n_cells: int) -> NDArray[np.object_]:
     """Return, per cell, the most frequent reason for a missing score; the first by name among equals."""
     note = np.full(n_cells, None, dtype=object)
     lacking = trials.loc[rows & (trials["state"] != SCORED).to_numpy(), ["cell", "reason"]]

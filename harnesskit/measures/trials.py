@@ -1,10 +1,13 @@
 """One side of a comparison: rows of scores become one row per trial, by stated rules.
 
 - A row without a case is never matched; it is counted.
-- A row without a metric speaks for every metric of its case (a skipped case, a replay that raised).
+- A row without a metric speaks for every metric of its case (a skipped case, a replay that raised); a score in it is
+  not used, as nothing says which metric it is of.
+- A kind other than win and failure is an error: a misspelt one would take its case out of protection.
 - A sample id that turns up twice for a metric counts once; with two different scores it is an error.
 - Two graders of one metric are an error: one has to be chosen.
-- Rows of the same trial (turns of one run) are averaged; without a trial every row is a trial.
+- Rows of the same trial (turns of one run) are averaged; without a trial every row is a trial. Both are counted: rows
+  averaged into another, and rows that are exact copies of another.
 - A score outside the declared range, not finite, or with a status other than ok counts as unscored.
 """
 
@@ -16,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from harnesskit.model.contract import require_kinds
 from harnesskit.model.errors import FrameError, listed
 from harnesskit.model.views import CASE_SCORES
 
@@ -28,6 +32,12 @@ SCORED, UNSCORED, SKIPPED = "scored", "unscored", "skipped"
 _SCORED_STATUSES = ("ok", "scored", "")
 _SKIPPED_STATUSES = ("skipped", "not_applicable")
 _TRIAL_KEYS = ("trial", "run_id", "arm", "round")
+_TOLD_APART_BY = (
+    *("case_id", "metric", "value", "run_id", "arm", "round", "session_id", "status", "reason", "grader"),
+    *("occurred_at", "fingerprint", "source", "role", "turn", "turn_index", "trace_id"),
+)
+NOT_A_NUMBER = ("no score", "not a finite number")
+NO_NAME = "a score without the name of a metric"
 
 
 @dataclass(frozen=True)
@@ -38,19 +48,23 @@ class Side:
     ----------
     trials
         One row per trial and metric: ``case_id, metric`` (missing: all metrics of the case), ``value`` (missing unless
-        scored), ``state``, ``reason``, ``fingerprint``, ``captured``.
+        scored), ``state``, ``reason``, ``fingerprint``, ``captured``, ``copies`` (1: an exact copy of another row),
+        ``averaged`` (rows of its trial besides the first).
     cases
         One row per case and what is said of it: ``case_id, kind, cluster``.
     n_unmatched
         Rows without a case.
+    graders
+        The grader of each metric, where it has a name.
     """
 
     trials: pd.DataFrame
     cases: pd.DataFrame
     n_unmatched: int
+    graders: dict[str, str]
 
 
-def one_side(frame: pd.DataFrame, metrics: Metrics, *, by: str) -> Side:
+def one_side(frame: pd.DataFrame, metrics: Metrics, *, by: str, what: str) -> Side:
     """Return the trials of one side, from rows of case_scores, of baselines, or a hand-made frame.
 
     Parameters
@@ -60,30 +74,34 @@ def one_side(frame: pd.DataFrame, metrics: Metrics, *, by: str) -> Side:
         ``role, cluster, fingerprint, grader, sample_id``. A frame without columns is a side without rows.
     metrics
         Declarations; a value outside a declared range counts as unscored.
-    by
-        The public function, for errors.
+    by, what
+        The public function and which of its frames this is, for errors.
     """
     if hasattr(frame, "columns") and not len(frame.columns):
         frame = pd.DataFrame({"case_id": [], "metric": [], "value": []})
-    CASE_SCORES.require(frame, "case_id", "metric", "value", by=by)
+    CASE_SCORES.require(frame, "case_id", "metric", "value", by=by, what=what)
+    if "kind" in frame:
+        require_kinds(frame["kind"], by=by, what=what)
     matched = frame["case_id"].notna().to_numpy(dtype=bool)
     n_unmatched = int((~matched).sum())
     rows = (frame if not n_unmatched else frame[matched]).reset_index(drop=True)
-    rows = _without_doubles(rows, by)
-    _refuse_two_graders(rows, by)
+    rows = _without_doubles(rows, f"{by}, {what},")
+    graders = _graders(rows, f"{by}, {what},")
     trials = pd.DataFrame(
         {
             "case_id": _text(rows["case_id"]),
             "metric": _text(rows["metric"]),
-            "value": _numbers(rows["value"], by),
+            "value": _numbers(rows["value"], f"{by} needs, {what},"),
             "fingerprint": _text(rows.get("fingerprint", "")),
             "captured": _captured(rows),
+            "copies": _copies(rows),
+            "averaged": 0,
         },
         index=rows.index,
     )
     trials["state"], trials["reason"] = _states(rows, trials, metrics)
     trials["value"] = trials["value"].where(trials["state"] == SCORED)
-    return Side(_one_per_trial(trials, rows), _facts(rows, trials["case_id"]), n_unmatched)
+    return Side(_one_per_trial(trials, rows), _facts(rows, trials["case_id"]), n_unmatched, graders)
 
 
 def _text(column: Any) -> Any:
@@ -95,13 +113,13 @@ def _text(column: Any) -> Any:
     return pd.Series(labels[codes], index=column.index, dtype=object)
 
 
-def _numbers(column: pd.Series[Any], by: str) -> NDArray[np.float64]:
+def _numbers(column: pd.Series[Any], who: str) -> NDArray[np.float64]:
     if not pd.api.types.is_numeric_dtype(column):
         kept = column.dropna()
         odd = kept[[not isinstance(value, int | float | np.number | np.bool_) for value in kept]]
         if len(odd):
             some = listed(sorted({repr(value) for value in odd}))
-            raise FrameError(f"{by} needs numbers in column 'value'; found {some}. Convert or empty them.")
+            raise FrameError(f"{who} numbers in column 'value'; found {some}. Convert or empty them.")
     return pd.to_numeric(column).to_numpy(dtype=float, na_value=np.nan)
 
 
@@ -120,12 +138,13 @@ def _states(rows: pd.DataFrame, trials: pd.DataFrame, metrics: Metrics) -> tuple
     finite, missing = np.isfinite(value), np.isnan(value)
     outside, scale = _outside(trials, metrics)
     outside &= finite
-    state = np.where(ok & finite & ~outside, SCORED, UNSCORED).astype(object)
+    nameless = finite & trials["metric"].isna().to_numpy(dtype=bool)
+    state = np.where(ok & finite & ~outside & ~nameless, SCORED, UNSCORED).astype(object)
     state[np.isin(status.astype(str), _SKIPPED_STATUSES)] = SKIPPED
     said = _text(rows["reason"]).to_numpy() if "reason" in rows else np.full(len(rows), None, dtype=object)
-    named = np.where(ok, np.where(missing, "no score", "not a finite number"), status.astype(object))
+    named = np.where(ok, np.where(missing, *NOT_A_NUMBER), status.astype(object))
     reason = np.where(pd.isna(said) | (said == ""), named, said)
-    reason = np.where(outside & ok, scale, reason)
+    reason = np.where(outside & ok, scale, np.where(nameless & ok, NO_NAME, reason))
     reason[state == SCORED] = None
     return state, reason
 
@@ -157,9 +176,26 @@ def _without_doubles(rows: pd.DataFrame, by: str) -> pd.DataFrame:
     return rows[~(rows.duplicated(key).to_numpy() & again)].reset_index(drop=True)
 
 
-def _refuse_two_graders(rows: pd.DataFrame, by: str) -> None:
+def _copies(rows: pd.DataFrame) -> NDArray[np.int64]:
+    """Return 1 for a row that is an exact copy of an earlier one and has nothing that makes it a trial of its own.
+
+    Whole numbers are left out: a judge that says pass or fail repeats itself without copying anything.
+    """
+    bare = np.ones(len(rows), dtype=bool)
+    for column in ("trial", "sample_id"):
+        if column in rows:
+            bare &= rows[column].isna().to_numpy(dtype=bool)
+    if not bare.any():
+        return np.zeros(len(rows), dtype=np.int64)
+    again = bare & rows.duplicated([c for c in _TOLD_APART_BY if c in rows]).to_numpy(dtype=bool)
+    value = pd.to_numeric(rows["value"], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    return np.asarray(again & np.isfinite(value) & (value != np.round(value)), dtype=np.int64)
+
+
+def _graders(rows: pd.DataFrame, by: str) -> dict[str, str]:
+    """Return the grader of each metric; two for one metric are an error."""
     if "grader" not in rows:
-        return
+        return {}
     pairs = rows.loc[rows["metric"].notna() & rows["grader"].notna(), ["metric", "grader"]].drop_duplicates()
     twice = pairs[pairs["metric"].duplicated(keep=False)].sort_values(["metric", "grader"])
     if len(twice):
@@ -169,6 +205,7 @@ def _refuse_two_graders(rows: pd.DataFrame, by: str) -> None:
             f"{by} found metric {metric!r} scored by {len(graders)} graders ({listed(graders)}), which do not mix. "
             f"Choose one, e.g. scores[scores['grader'] == {graders[0]!r}]."
         )
+    return {str(metric): str(grader) for metric, grader in pairs.itertuples(index=False)}
 
 
 def _one_per_trial(trials: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
@@ -186,6 +223,7 @@ def _one_per_trial(trials: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     some = trials[together].assign(group=group, rank=trials.loc[together, "state"].map(worst))
     first = some.sort_values(["group", "rank", "reason"], kind="stable").drop_duplicates("group").set_index("group")
     first["value"] = some.groupby("group")["value"].mean()
+    first["averaged"] = some.groupby("group").size() - 1
     return pd.concat([trials[~together], first[trials.columns]], ignore_index=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING
 
 from harnesskit.model.errors import PolicyError
@@ -68,8 +69,11 @@ class Metric:
         """Refuse a declaration that contradicts itself."""
         for label in ("low", "high", "threshold", "tolerance"):
             value = getattr(self, label)
-            if value is not None and not math.isfinite(value):
-                raise PolicyError(f"metric {self.name!r}: {label} must be a finite number or None, found {value!r}")
+            if value is not None and not (isinstance(value, Real) and math.isfinite(value)):
+                hint = "; None means unbounded" if label in ("low", "high") else ""
+                raise PolicyError(
+                    f"metric {self.name!r}: {label} must be a finite number or None, found {value!r}{hint}"
+                )
         if self.low is not None and self.high is not None and not self.low < self.high:
             raise PolicyError(f"metric {self.name!r}: low ({self.low}) must be below high ({self.high})")
         if self.tolerance is not None and self.tolerance <= 0:
@@ -111,6 +115,12 @@ SEED_METRICS: dict[str, Metric] = {
 """The same as declarations, with the thresholds that the reference uses when the application sets none."""
 
 
+_WANTED = (
+    "metrics must be Metric declarations, e.g. [Metric('latency_s', high=None, higher_is_better=False)]; "
+    "found {found}. To keep rows of some metrics only, filter the frame."
+)
+
+
 @dataclass(frozen=True)
 class Metrics:
     """The metrics of a workspace or a comparison, by name; an unknown name is 0 to 1, higher is better.
@@ -131,11 +141,28 @@ class Metrics:
         """Index the declarations and refuse a name declared twice with different content."""
         index: dict[str, Metric] = {}
         for metric in self.items:
+            if not isinstance(metric, Metric):
+                raise PolicyError(_WANTED.format(found=repr(metric)))
             if metric.name in index and index[metric.name] != metric:
                 raise PolicyError(f"metric {metric.name!r} is declared twice, differently; keep one declaration")
             index[metric.name] = metric
         object.__setattr__(self, "items", tuple(index.values()))
         object.__setattr__(self, "by_name", index)
+
+    @classmethod
+    def of(cls, metrics: Iterable[Metric] | None) -> Metrics:
+        """Return what a user handed in as the metrics of a comparison.
+
+        Raises
+        ------
+        PolicyError
+            It is a name, or something else that declares no metric.
+        """
+        if metrics is None or isinstance(metrics, Metrics):
+            return metrics or cls()
+        if isinstance(metrics, str) or not hasattr(metrics, "__iter__"):
+            raise PolicyError(_WANTED.format(found=repr(metrics)))
+        return cls(tuple(metrics))
 
     def __getitem__(self, name: str) -> Metric:
         """Return the declared metric, or one by the seed's rule (0 to 1, higher is better, undeclared)."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from harnesskit.model.errors import PolicyError, nearest
 
@@ -61,6 +61,21 @@ class RegressionPolicy(BaseModel):
     fresh_controls: int = Field(
         2, ge=2, description="adaptive run: control replays per win made first when there is no valid bank"
     )
+
+    if not TYPE_CHECKING:  # the fields stay the signature that editors and type checkers see
+
+        def __init__(self, **fields: Any) -> None:
+            """Make a policy, or raise `PolicyError` that names the field, what was found and what fits."""
+            try:
+                super().__init__(**fields)
+            except ValidationError as error:
+                raise PolicyError(_explain(error)) from error
+
+    @model_validator(mode="after")
+    def _leave_something_for_cases(self) -> Self:
+        if self.alpha_global >= self.alpha:
+            raise ValueError(f"alpha_global ({self.alpha_global:g}) must be below alpha ({self.alpha:g}); set both")
+        return self
 
     @classmethod
     def default(cls) -> Self:
@@ -147,3 +162,16 @@ class RegressionPolicy(BaseModel):
     def plain(self) -> dict[str, Any]:
         """Return the policy as plain data, for records and reports."""
         return self.model_dump(mode="json")
+
+
+def _explain(error: ValidationError) -> str:
+    """Return the first thing that is wrong with a policy: field, what was found, what it must be."""
+    first = error.errors()[0]
+    if not first["loc"]:
+        return f"A RegressionPolicy cannot be made: {str(first['msg']).removeprefix('Value error, ')}."
+    field = str(first["loc"][0])
+    known = list(RegressionPolicy.model_fields)
+    if field not in known:
+        return f"RegressionPolicy has no field {field!r}{nearest(field, known)}; it has {', '.join(known)}."
+    meaning = RegressionPolicy.model_fields[field].description
+    return f"RegressionPolicy {field} ({meaning}): {first['msg']}; found {first['input']!r}."

@@ -5,6 +5,10 @@ from __future__ import annotations
 from harnesskit.model.contract import Contract
 from harnesskit.model.frames import CASES, SCORES
 
+ONLY_BASELINE = "only in the baseline: not in the candidate run"
+ONLY_CANDIDATE = "no baseline score: only in the candidate"
+"""Reasons of cases on one side only: compared with nothing, and counted apart from what is inconclusive."""
+
 CASE_DELTAS = Contract(
     name="case deltas",
     grain="case and metric",
@@ -32,6 +36,10 @@ CASE_DELTAS = Contract(
         "sd": "standard deviation of one run used for the comparison",
         "n_unscored": "candidate attempts of this case and metric that gave no score",
         "n_clipped": "runs so far from the others that the test used them clipped",
+        "n_copies": "rows of both sides that are exact copies of another and have no trial: each counts as a trial",
+        "n_averaged": "rows of both sides averaged into another row of the same trial",
+        "n_unmatched": "rows of both sides without a case, left out; the same in every row",
+        "note": "what to know about the scores besides the status, in words; missing when there is nothing",
         "higher_is_better": "direction used; missing when the metric has no declared direction",
         "unit": "amount of the metric's own unit that counts as 1 on the common scale; missing: no verdict possible",
         "tolerance": "largest drop, in the metric's own unit, that still counts as no change",
@@ -97,7 +105,7 @@ COMPARISON = Contract(
         "n_regressed": "cases whose status is regressed",
         "n_improved": "cases whose status is improved",
         "n_unchanged": "cases whose status is unchanged",
-        "n_inconclusive": "cases whose status is inconclusive",
+        "n_inconclusive": "cases of both sides whose status is inconclusive",
         "n_skipped": "cases whose status is skipped",
         "baseline": "mean over the paired cases, baseline side",
         "candidate": "mean over the paired cases, candidate side",

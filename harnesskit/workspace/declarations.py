@@ -110,8 +110,14 @@ def _value(key: str, raw: object) -> tuple[str, bool | int | float | None]:
 def _policy(name: str, body: dict[str, Any], said: list[Finding]) -> RegressionPolicy | None:
     try:
         return RegressionPolicy(**{**body, "name": name})
-    except ValidationError as error:
-        first = error.errors()[0]
+    except PolicyError as error:
+        cause = error.__cause__
+        first = cause.errors()[0] if isinstance(cause, ValidationError) else None
+        if first is None or not first["loc"]:
+            said.append(
+                Finding(f"policies.{name}", "problem", "bad_value", f"policies.{name}: {error} It was not used.")
+            )
+            return None
         key = ".".join(str(part) for part in first["loc"])
         hint = nearest(key, tuple(RegressionPolicy.model_fields))
         message = f"policies.{name}.{key}: {first['msg']}{hint}; found {shown(first['input'])}. It was not used."
