@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
+from harnesskit.measures.clusters import both_intervals, groups_of
 from harnesskit.measures.pairing import RECORDED
 from harnesskit.model.contract import require_kinds
 from harnesskit.model.decision import CASE_STATUSES
 from harnesskit.model.results import CASE_DELTAS, COMPARISON, ONLY_BASELINE, ONLY_CANDIDATE
 from harnesskit.stats.intervals import MeanInterval, mean_interval, mean_upper
 from harnesskit.stats.noise import MIN_SD
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 CAPTURED = (
     "captured baseline: the scores are why the cases were kept, so part of the change is selection "
@@ -111,11 +109,20 @@ def _summary(group: pd.DataFrame) -> dict[str, Any]:
     return {
         **_case_counts(group),
         "baseline": before, "candidate": after, "delta": change.mean, "low": change.low, "high": change.high,
+        **_over_cases_and_clusters(paired),
         "interval_kind": change.kind or None, "drop_bound": mean_upper(drop) if drop.kind else np.nan,
         "drop": drop.mean + 0.0, "drop_p": _p_drop(drop), "percent": percent_change(before, change.mean),
         "higher_is_better": None if pd.isna(direction) else bool(direction),
         "tolerance": float(group["tolerance"].iloc[0]) / unit if not np.isnan(unit) else np.nan,
         "baseline_source": _source(paired), "warning": _warning(group, paired, unit),
+    }  # fmt: skip
+
+
+def _over_cases_and_clusters(paired: pd.DataFrame) -> dict[str, Any]:
+    cases, clusters, n_clusters = both_intervals(paired)
+    return {
+        "cases_low": cases.low, "cases_high": cases.high, "n_clusters": n_clusters,
+        "clusters_low": clusters.low if clusters else np.nan, "clusters_high": clusters.high if clusters else np.nan,
     }  # fmt: skip
 
 
@@ -141,17 +148,7 @@ def _overall(kind: pd.DataFrame) -> dict[str, float]:
 
 
 def _mean(values: pd.Series[Any], cluster: pd.Series[Any], unit: float) -> MeanInterval:
-    return mean_interval(values.to_numpy(dtype=float), _groups(cluster), sd_if_equal=MIN_SD * unit)
-
-
-def _groups(cluster: pd.Series[Any]) -> NDArray[np.int64] | None:
-    """Return a group number per case, a case without a cluster being its own; None when no case has one."""
-    codes = pd.factorize(cluster)[0].astype(np.int64)
-    if not (codes >= 0).any():
-        return None
-    alone = codes < 0
-    codes[alone] = codes.max(initial=-1) + 1 + np.arange(int(alone.sum()))
-    return codes
+    return mean_interval(values.to_numpy(dtype=float), groups_of(cluster), sd_if_equal=MIN_SD * unit)
 
 
 def _nothing() -> MeanInterval:
