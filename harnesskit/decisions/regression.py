@@ -91,13 +91,8 @@ def decide_regression(
     rows = _completed(deltas, rules)
     asked = _asked(rows, n_asked)
     wins = rows[rows["kind"] == "win"]
-    if rules.margin is not None:
-        checks, judged = margin_checks(rows, asked), rows
-    elif rules.floor_score is not None:
-        checks, judged = floor_checks(wins, rules, asked), wins
-    else:
-        checks, judged = trial_checks(wins, _means(rows, comparison), rules, asked), wins
-        checks = with_missing_scores(checks, wins, missing)
+    judged = rows if rules.margin is not None else wins
+    checks = _checks(rows, wins, rules, asked, comparison, missing)
     verdict, deciding = _verdict(checks)
     plan = plan_mean(wins, checks, rules) if verdict == "inconclusive" and is_mean_check(deciding) else None
     reasons = [
@@ -121,6 +116,35 @@ def decide_regression(
             *(_evidence(rows), rules.plain(), *([] if n_asked is None else [n_asked])), *missing_evidence(missing)
         ),
     )
+
+
+def regression_verdict(deltas: pd.DataFrame, *, policy: str | RegressionPolicy = "default") -> str:
+    """Return the verdict of `decide_regression` alone, without the reasons: for simulations.
+
+    Examples
+    --------
+    >>> regression_verdict(pd.DataFrame([{"case_id": "a", "metric": "q", "status": "regressed", "delta": -0.3}]))
+    'fail'
+    """
+    rules = RegressionPolicy.parse(policy)
+    rows = _completed(deltas, rules)
+    return _verdict(_checks(rows, rows[rows["kind"] == "win"], rules, Asked(0, 0), None, None))[0]
+
+
+def _checks(
+    rows: pd.DataFrame,
+    wins: pd.DataFrame,
+    rules: RegressionPolicy,
+    asked: Asked,
+    comparison: pd.DataFrame | None,
+    missing: pd.DataFrame | None,
+) -> pd.DataFrame:
+    """Return what the rule of a policy asks for, and whether it is met."""
+    if rules.margin is not None:
+        return margin_checks(rows, asked)
+    if rules.floor_score is not None:
+        return floor_checks(wins, rules, asked)
+    return with_missing_scores(trial_checks(wins, _means(rows, comparison), rules, asked), wins, missing)
 
 
 def _verdict(checks: pd.DataFrame) -> tuple[str, str]:

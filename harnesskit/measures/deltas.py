@@ -75,6 +75,11 @@ def case_deltas(
     rules = RegressionPolicy.parse(policy)
     known = Metrics.of(metrics)
     pairs = pair_cases(baseline, candidate, known, by="case_deltas()", prefer_captured=rules.margin is not None)
+    return judge_pairs(pairs, known, rules)
+
+
+def judge_pairs(pairs: Pairs, known: Metrics, rules: RegressionPolicy) -> pd.DataFrame:
+    """Return the case deltas of sides that are matched already: the second half of `case_deltas`."""
     work = _working_frame(pairs, known, rules)
     ruling = rule_for(rules)(work, rules)
     out = work.assign(**ruling._asdict(), policy=rules.label, n_unmatched=sum(pairs.n_unmatched))
