@@ -1,0 +1,214 @@
+"""The A/A check: how often this gate, on this data, would have failed a change that changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from harnesskit.decisions.regression import regression_verdict
+from harnesskit.measures.deltas import judge_pairs
+from harnesskit.measures.pairing import BASELINE, CANDIDATE, Pairs, pair_cases
+from harnesskit.measures.trials import SCORED
+from harnesskit.model.analyses import AA_CHECK
+from harnesskit.model.decision import REGRESSION_VERDICTS
+from harnesskit.model.errors import FrameError
+from harnesskit.model.metrics import Metric, Metrics
+from harnesskit.model.policy import RegressionPolicy
+from harnesskit.model.views import CASE_SCORES
+from harnesskit.stats.intervals import clopper_pearson
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+_RUN_KEYS = ("sample_id", "run_id", "arm", "round", "trial")
+_ONE_CASE = "{n} of {all} wins have a single control run and take no part"
+_FEW = "{n} of {all} wins have too few control runs for {trials} candidate trials and one for the baseline"
+_FEWER = "each side has fewer trials than a comparison with all control runs has: read it as the gate at that size"
+_ADAPTIVE = "judged as stored trials, as an adaptive run is not"
+
+
+class _Control(NamedTuple):
+    """Control runs, matched once; every draw deals them out anew."""
+
+    pairs: Pairs
+    """Its runs have a column ``run`` instead of a side."""
+    case: Ints
+    """Case of each run."""
+    condition: Ints
+    """Fingerprint of each run."""
+    runs: Ints
+    """Runs of each case."""
+
+
+def aa_check(
+    scores: pd.DataFrame,
+    *,
+    policy: str | RegressionPolicy = "default",
+    draws: int = 200,
+    seed: int = 0,
+    metrics: Iterable[Metric] | None = None,
+) -> pd.DataFrame:
+    """Say how often a gate fails a change that changes nothing: one row per verdict.
+
+    Every draw splits the control runs of each win at random into a baseline and a candidate (all metrics of a run stay
+    together) and judges them as stored trials: `case_deltas` and `decide_regression`. Both sides are the same agent, so
+    every ``fail`` is a false alarm, whatever the noise of the data looks like; ``inconclusive`` says that so few trials
+    cannot pass. The candidate gets the trials of a fixed plan, one under the policy ``reference``, else half of them.
+
+    Parameters
+    ----------
+    scores
+        Control runs of one agent: rows of case_scores (of other roles only those of arm ``control`` are used), or any
+        frame with ``case_id, metric, value``; used when there: ``kind`` (default win), ``trial``, ``run_id``,
+        ``sample_id``. Without these, the n-th rows of a case in its metrics are one run.
+    policy
+        As for `harnesskit.case_deltas`.
+    draws
+        Number of splits, at least 1.
+    seed
+        Seed of the splits.
+    metrics
+        Declarations of metrics.
+
+    Returns
+    -------
+    DataFrame
+        By the contract ``A/A check``: pass, fail, inconclusive. The interval is that of the draws (Clopper-Pearson);
+        they share the same control runs, which it does not cover.
+
+    Raises
+    ------
+    FrameError
+        A column is missing, or no win has two control runs.
+
+    Examples
+    --------
+    >>> values = np.random.default_rng(0).normal(0.8, 0.03, 120)
+    >>> rows = pd.DataFrame({"case_id": [f"c{i}" for i in range(20)] * 6, "metric": "q", "value": values})
+    >>> found = aa_check(rows, draws=20)
+    >>> found[["verdict", "n", "draws"]].values.tolist()
+    [['pass', 20, 20], ['fail', 0, 20], ['inconclusive', 0, 20]]
+    """
+    if draws < 1:
+        raise ValueError(f"aa_check() needs draws of at least 1, found {draws}")
+    rules, known = RegressionPolicy.parse(policy), Metrics.of(metrics)
+    control = _control(scores, known)
+    size = _candidate_runs(control.runs, rules)
+    if not (size > 0).any():
+        raise FrameError(
+            "aa_check() needs control runs of wins, at least two of a case, to hold one against the other; found "
+            f"{len(control.case)} of {len(control.runs)} wins. Replay the unchanged agent again (role control)."
+        )
+    rng = np.random.default_rng(seed)
+    verdicts = [
+        regression_verdict(judge_pairs(_dealt(control, size, rng), known, rules), policy=rules) for _ in range(draws)
+    ]
+    used = size > 0
+    facts: dict[str, object] = {
+        "draws": draws, "n_cases": int(used.sum()), "trials_baseline": float((control.runs - size)[used].mean()),
+        "trials_candidate": float(size[used].mean()), "policy": rules.label,
+        "warning": _warning(control.runs, size, rules),
+    }  # fmt: skip
+    frame = pd.DataFrame([_row(verdict, verdicts.count(verdict), draws) | facts for verdict in REGRESSION_VERDICTS])
+    return AA_CHECK.order(frame.astype({"n": "Int64", "draws": "Int64", "n_cases": "Int64"}))
+
+
+def _control(scores: pd.DataFrame, known: Metrics) -> _Control:
+    """Return the control runs of wins, each with a number of its own."""
+    CASE_SCORES.require(scores, "case_id", "metric", "value", by="aa_check()")
+    rows = _control_rows(scores).reset_index(drop=True)
+    run = _run_numbers(rows)
+    named = rows.assign(fingerprint=run.astype(str))  # a run is told from the others of its case by this text
+    pairs = pair_cases(named, pd.DataFrame(), known, by="aa_check()")
+    wins = (pairs.cells["kind"] == "win").to_numpy(dtype=bool)
+    cells = pairs.cells[wins].reset_index(drop=True).assign(n_unscored=0, n_skipped=0, captured=False)
+    scored = pairs.trials[(pairs.trials["state"] == SCORED) & wins[pairs.trials["cell"]]]
+    cell = (np.cumsum(wins) - 1)[scored["cell"].to_numpy(dtype=np.int64)]
+    seen, number = np.unique(scored["fingerprint"].astype(int).to_numpy(dtype=np.int64), return_inverse=True)
+    case = np.zeros(len(seen), dtype=np.int64)
+    case_of_cell, cases = pd.factorize(cells["case_id"])
+    case[number] = case_of_cell[cell]
+    condition = np.zeros(len(rows), dtype=np.int64)
+    if "fingerprint" in rows:
+        condition[run] = pd.factorize(rows["fingerprint"])[0]
+    runs = pd.DataFrame({"cell": cell, "arm": BASELINE, "value": scored["value"].to_numpy(dtype=float), "run": number})
+    found = replace(pairs, cells=cells, runs=runs, trials=pairs.trials.iloc[:0])
+    return _Control(found, case, condition[seen], np.bincount(case, minlength=len(cases)))
+
+
+def _control_rows(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of control runs; all of them in a frame that names no role."""
+    if "role" not in scores:
+        return scores
+    control = scores["role"].eq("control")
+    if "arm" in scores:
+        control |= scores["arm"].eq("control")
+    return scores[control.fillna(False).to_numpy(dtype=bool)]
+
+
+def _run_numbers(rows: pd.DataFrame) -> Ints:
+    """Return the number of the run that each row belongs to: the same for all metrics of a run."""
+    keys = [c for c in _RUN_KEYS if c in rows and rows[c].notna().any()]
+    if not {"sample_id", "trial"} & set(keys):
+        nth = rows.groupby([c for c in ("case_id", "metric", *keys) if c in rows], dropna=False).cumcount()
+        rows, keys = rows.assign(nth=nth), [*keys, "nth"]
+    if "sample_id" in keys and rows["sample_id"].notna().all():
+        keys = ["sample_id"]
+    return np.asarray(rows.groupby(["case_id", *keys], dropna=False).ngroup(), dtype=np.int64)
+
+
+def _candidate_runs(runs: Ints, rules: RegressionPolicy) -> Ints:
+    """Return how many runs of each win stand for the candidate; 0 for a win that cannot take part."""
+    wanted = rules.trials if rules.trials is not None else 1 if rules.margin is not None else None
+    size = (
+        np.maximum(runs // 2, np.minimum(rules.min_trials, runs - 1)) if wanted is None else np.full(len(runs), wanted)
+    )
+    return np.asarray(np.where(runs >= 2, np.clip(size, 1, np.maximum(runs - 1, 1)), 0), dtype=np.int64)
+
+
+def _dealt(control: _Control, size: Ints, rng: np.random.Generator) -> Pairs:
+    """Return the control runs as two sides: `size` runs of each win, drawn at random, are the candidate."""
+    n = len(control.case)
+    order = np.lexsort((rng.random(n), control.case))
+    start = np.cumsum(control.runs) - control.runs
+    rank = np.empty(n, dtype=np.int64)
+    rank[order] = np.arange(n) - np.repeat(start, control.runs)
+    arm = np.where(rank < size[control.case], CANDIDATE, BASELINE)
+    cells, runs = control.pairs.cells, control.pairs.runs
+    use = (size > 0)[control.case][runs["run"].to_numpy()]
+    run = runs["run"].to_numpy(dtype=np.int64)[use]
+    dealt = pd.DataFrame(
+        {
+            "cell": runs["cell"].to_numpy(dtype=np.int64)[use],
+            "arm": arm[run],
+            "value": runs["value"].to_numpy(dtype=float)[use],
+            "group": control.condition[run],
+        }
+    ).sort_values(["cell", "arm", "group", "value"], ignore_index=True)
+    count = {
+        f"n_{side}": np.bincount(dealt.loc[dealt["arm"] == code, "cell"], minlength=len(cells))
+        for code, side in ((BASELINE, "baseline"), (CANDIDATE, "candidate"))
+    }
+    return replace(control.pairs, cells=cells.assign(**count), runs=dealt)
+
+
+def _row(verdict: str, n: int, draws: int) -> dict[str, object]:
+    low, high = clopper_pearson(n, draws)
+    return {"verdict": verdict, "n": n, "share": n / draws, "low": low, "high": high}
+
+
+def _warning(runs: Ints, size: Ints, rules: RegressionPolicy) -> str:
+    doubts = []
+    single, short = int((runs < 2).sum()), int(((size > 0) & (size < (rules.trials or 0))).sum())
+    if single:
+        doubts.append(_ONE_CASE.format(n=single, all=len(runs)))
+    if short:
+        doubts.append(_FEW.format(n=short, all=len(runs), trials=rules.trials))
+    doubts.append(_FEWER)
+    return "; ".join([*doubts, *([_ADAPTIVE] if rules.adaptive else [])])
