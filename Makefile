@@ -16,7 +16,7 @@ demo: $(READY) ## judge the planted change of data/demo and write a report
 	@$(BIN)/harnesskit demo --root data/demo --out build/demo-report.html
 
 test: $(READY) lint ## the checks: lint, types, tests, doctests, notebooks
-	$(BIN)/python -m pytest -m "not long and not operating"
+	$(BIN)/python -m pytest -n auto -m "not long and not operating"
 
 test-long: $(READY) ## the tests that take minutes
 	$(BIN)/python -m pytest -m long
