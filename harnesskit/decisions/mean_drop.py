@@ -34,7 +34,7 @@ def mean_drops(deltas: pd.DataFrame, kind: str = "win") -> pd.DataFrame:
     The columns are those of the contract ``comparison``. `deltas` is complete: it has ``drop`` on the common scale.
     """
     rows = deltas[(deltas["kind"] == kind) & deltas["drop"].notna()]
-    by_case = rows.groupby("case_id", sort=True).agg(drop=("drop", "mean"), cluster=("cluster", "first"))
+    by_case = _by_case(rows)
     over_all = mean_drop(by_case)
     found = []
     for metric, group in rows.groupby("metric", sort=True):
@@ -53,6 +53,18 @@ def mean_drops(deltas: pd.DataFrame, kind: str = "win") -> pd.DataFrame:
         *("drop_all", "drop_all_p", "tolerance", "baseline_source"),
     ]
     return pd.DataFrame(found, columns=columns)
+
+
+def _by_case(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean drop of each case over its metrics, sorted by case, with its cluster."""
+    codes, cases = pd.factorize(rows["case_id"], sort=True)
+    count = np.maximum(np.bincount(codes, minlength=len(cases)), 1)
+    drop = np.bincount(codes, rows["drop"].to_numpy(dtype=float), minlength=len(cases)) / count
+    cluster = rows["cluster"].to_numpy(dtype=object)
+    first = np.full(len(cases), None, dtype=object)
+    named = np.flatnonzero(pd.notna(cluster))[::-1]
+    first[codes[named]] = cluster[named]
+    return pd.DataFrame({"drop": drop, "cluster": first}, index=cases)
 
 
 def mean_drop(rows: pd.DataFrame) -> Mean:

@@ -75,12 +75,12 @@ def case_deltas(
     rules = RegressionPolicy.parse(policy)
     known = Metrics.of(metrics)
     pairs = pair_cases(baseline, candidate, known, by="case_deltas()", prefer_captured=rules.margin is not None)
-    return judge_pairs(pairs, known, rules)
+    return judge_pairs(pairs, scales(pairs, known), rules)
 
 
-def judge_pairs(pairs: Pairs, known: Metrics, rules: RegressionPolicy) -> pd.DataFrame:
+def judge_pairs(pairs: Pairs, scale: pd.DataFrame, rules: RegressionPolicy) -> pd.DataFrame:
     """Return the case deltas of sides that are matched already: the second half of `case_deltas`."""
-    work = _working_frame(pairs, known, rules)
+    work = _working_frame(pairs, scale, rules)
     ruling = rule_for(rules)(work, rules)
     out = work.assign(**ruling._asdict(), policy=rules.label, n_unmatched=sum(pairs.n_unmatched))
     out["baseline_source"] = np.where(work["captured"], "captured", "control").astype(object)
@@ -88,11 +88,13 @@ def judge_pairs(pairs: Pairs, known: Metrics, rules: RegressionPolicy) -> pd.Dat
     return CASE_DELTAS.order(out.astype(dict.fromkeys(_COUNTS, "Int64")))[list(CASE_DELTAS.columns)]
 
 
-def _working_frame(pairs: Pairs, known: Metrics, policy: RegressionPolicy) -> pd.DataFrame:
+def _working_frame(pairs: Pairs, scale: pd.DataFrame, policy: RegressionPolicy) -> pd.DataFrame:
     """Return cells, evidence and scale side by side, one row per case and metric."""
-    scale = scales(pairs, known)
-    work = pd.concat([pairs.cells, weigh(pairs, scale)], axis=1)
-    work = work.join(scale, on="metric").assign(delta=work["candidate"] - work["baseline"])
+    at = scale.index.get_indexer(pd.Index(pairs.cells["metric"]))
+    of_metric = {str(column): values.to_numpy()[at] for column, values in scale.items()}
+    columns = {**dict(pairs.cells.items()), **dict(weigh(pairs, scale).items()), **of_metric}
+    work = pd.DataFrame(columns, index=pairs.cells.index)
+    work["delta"] = work["candidate"] - work["baseline"]
     work.loc[work["mismatch"].notna(), list(_COMPARED)] = None  # two graders: two scales
     work["case"] = pd.factorize(work["case_id"])[0]
     work["tol"] = (work["tolerance"] / work["unit"]).fillna(policy.tolerance)

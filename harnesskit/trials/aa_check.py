@@ -11,6 +11,7 @@ import pandas as pd
 
 from harnesskit.decisions.regression import regression_verdict
 from harnesskit.measures.deltas import judge_pairs
+from harnesskit.measures.evidence import scales
 from harnesskit.measures.pairing import BASELINE, CANDIDATE, Pairs, pair_cases
 from harnesskit.measures.trials import SCORED
 from harnesskit.model.analyses import AA_CHECK
@@ -106,8 +107,9 @@ def aa_check(
             f"{len(control.case)} of {len(control.runs)} wins. Replay the unchanged agent again (role control)."
         )
     rng = np.random.default_rng(seed)
+    scale = scales(control.pairs, known)
     verdicts = [
-        regression_verdict(judge_pairs(_dealt(control, size, rng), known, rules), policy=rules) for _ in range(draws)
+        regression_verdict(judge_pairs(_dealt(control, size, rng), scale, rules), policy=rules) for _ in range(draws)
     ]
     used = size > 0
     facts: dict[str, object] = {
