@@ -1,4 +1,4 @@
-"""The command line. JSON goes to standard output, everything else to standard error.
+"""The command line. Results go to standard output (text, or JSON with ``--json``), messages to standard error.
 
 Exit codes: 0 done (with ``--gate``: pass), 1 regression, 2 usage, configuration or a workspace that cannot be read,
 3 inconclusive or nothing comparable.
@@ -9,10 +9,13 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import harnesskit
 from harnesskit.model.errors import HarnesskitError
@@ -26,26 +29,56 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return 2
     warnings.showwarning = _warn
-    home = "run_commands" if arguments.command in ("replay", "regression", "validate") else "commands"
-    try:
-        run = getattr(importlib.import_module(f"harnesskit.{home}"), f"run_{arguments.command}")
-        return int(run(arguments))
-    except HarnesskitError as error:
-        print(f"harnesskit {arguments.command}: {error}", file=sys.stderr)
+    if sys.stdout is None:
+        os.write(2, b"harnesskit: standard output is closed; send it to a file or to /dev/null.\n")
         return 2
+    try:
+        return int(_command(arguments.command)(arguments))
     except BrokenPipeError:  # the reader of our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
-    except OSError as error:
+    except (HarnesskitError, OSError) as error:
         print(f"harnesskit {arguments.command}: {error}", file=sys.stderr)
+        _drop_output()
         return 2
     except KeyboardInterrupt:
         print(f"harnesskit {arguments.command}: stopped; nothing that was finished is lost.", file=sys.stderr)
         return 130
 
 
+def _command(name: str) -> Callable[[argparse.Namespace], int]:
+    """Load the function of a command; Ctrl-C meanwhile ends the process: a half-done import cannot go on."""
+    home = "run_commands" if name in ("replay", "regression", "validate") else "commands"
+    ours = threading.current_thread() is threading.main_thread()
+    guarded = ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if guarded:
+        signal.signal(signal.SIGINT, _stop_now)
+    try:
+        command: Callable[[argparse.Namespace], int] = getattr(
+            importlib.import_module(f"harnesskit.{home}"), f"run_{name}"
+        )
+    finally:
+        if guarded:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+    return command
+
+
+def _stop_now(*_: Any) -> None:
+    os.write(2, b"harnesskit: stopped before anything was done.\n")
+    os._exit(130)
+
+
+def _drop_output() -> None:
+    """Let what is still in the buffer of standard output go nowhere, so that Python's own last flush cannot fail."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"harnesskit: warning: {message}", file=sys.stderr)
+    if sys.stderr is not None:
+        print(f"harnesskit: warning: {message}", file=sys.stderr)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -53,14 +86,17 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="harnesskit",
         description="Regression analysis over the eval set of an agent harness.",
-        epilog="Exit codes: 0 done or pass, 1 regression, 2 usage or unreadable workspace, 3 inconclusive.",
+        epilog="Results go to standard output, as text or, with --json, as JSON; messages to standard error. "
+        "Exit codes: 0 done or pass, 1 regression, 2 usage or unreadable workspace, 3 inconclusive.",
     )
     parser.add_argument("--version", action="version", version=f"harnesskit {harnesskit.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    shared = _shared_options()
+    shared = _shared_options("workspace folder (default: HARNESS_ROOT, else the current folder)")
+    own = _shared_options("workspace folder (default: the demo workspace, whatever HARNESS_ROOT says)")
+    out = "file to write (.html, .md or .json, by its ending; its folder must exist)"
 
-    demo = commands.add_parser("demo", parents=[shared], help="make a report on the demo workspace")
-    demo.add_argument("--out", type=Path, default=Path("demo-report.html"), help="report to write (.html, .md, .json)")
+    demo = commands.add_parser("demo", parents=[own], help="make a report on the demo workspace")
+    demo.add_argument("--out", type=Path, default=Path("demo-report.html"), help=f"{out}; default demo-report.html")
 
     commands.add_parser("load", parents=[shared], help="load the workspace and say what was loaded and what was wrong")
 
@@ -72,13 +108,13 @@ def build_parser() -> argparse.ArgumentParser:
     report.add_argument("--run", metavar="ID", help="run to judge (default: the last one that scored something)")
     report.add_argument("--baseline", metavar="ID", help="run to compare with, or 'captured' (default: see the README)")
     report.add_argument("--policy", default="default", help="default, reference, fixed:N, floor:X, or a declared name")
-    report.add_argument("--out", type=Path, default=Path("report.html"), help="file to write (.html, .md, .json)")
+    report.add_argument("--out", type=Path, default=Path("report.html"), help=f"{out}; default report.html")
     report.add_argument("--gate", action="store_true", help="exit 1 on a regression, 3 when inconclusive")
 
     _add_agent_commands(commands, shared)
 
     export = commands.add_parser("export", parents=[shared], help="write every table to one DuckDB file")
-    export.add_argument("path", type=Path, help="file to write, e.g. analysis.duckdb")
+    export.add_argument("path", type=Path, help="file to write, .duckdb or .db, e.g. analysis.duckdb")
 
     commands.add_parser("doctor", parents=[shared], help="say whether the workspace is sound and what to mend")
     return parser
@@ -107,10 +143,17 @@ def _add_agent_commands(
         "regression", parents=[shared, agent], help="replay the eval set; the exit code is the verdict"
     )
     regression.add_argument(
-        "--policy", default="default", help="default, reference, fixed:N, floor:X, or a declared name"
+        "--policy",
+        default="default",
+        help="default, thorough, classic, reference, fixed:N, floor:X, or a declared name",
     )
+    regression.add_argument("--plan", action="store_true", help="say what the run would cost and could see; no replay")
+    regression.add_argument("--budget", type=float, metavar="N", help="replays per win (default: the policy's)")
+    regression.add_argument("--time-limit", type=float, metavar="SECONDS", help="begin no round after this time")
+    regression.add_argument("--resume", metavar="RUN", help="go on with this adaptive run")
+    regression.add_argument("--seed", type=int, default=0, help="seed of an adaptive run (default 0)")
     regression.add_argument("--sample", type=int, metavar="N", help="only the first N cases, wins first")
-    regression.add_argument("--out", type=Path, help="report to write (.html, .md, .json)")
+    regression.add_argument("--out", type=Path, help="report to write (.html, .md, .json); none when not given")
 
     validate = commands.add_parser(
         "validate", parents=[shared, agent], help="judge the candidate rules; the exit code is the verdict"
@@ -118,16 +161,10 @@ def _add_agent_commands(
     validate.add_argument("--policy", default="reference", help="reference")
 
 
-def _shared_options() -> argparse.ArgumentParser:
+def _shared_options(root: str) -> argparse.ArgumentParser:
     shared = argparse.ArgumentParser(add_help=False)
-    default = os.environ.get("HARNESS_ROOT")
-    shared.add_argument(
-        "--root",
-        type=Path,
-        default=Path(default) if default else None,
-        help="workspace folder (default: HARNESS_ROOT, else the current folder)",
-    )
-    shared.add_argument("--json", action="store_true", help="write JSON to standard output")
+    shared.add_argument("--root", type=Path, help=root)
+    shared.add_argument("--json", action="store_true", help="results as JSON on standard output, text beside it")
     shared.add_argument("--strict", action="store_true", help="exit 2 when a file of the workspace has a problem")
     return shared
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
-from pathlib import Path
 from typing import Any
 
-from harnesskit.commands import print_json, say, strict_code
+from harnesskit.commands import root_of, tell_verdict
 from harnesskit.harness import Harness
 from harnesskit.model.config import HarnessConfig
-from harnesskit.model.errors import WorkspaceError
+from harnesskit.model.errors import PolicyError, WorkspaceError
+from harnesskit.model.policy import RegressionPolicy
 from harnesskit.replays.replay import replay
+from harnesskit.reports.model import check_target
+from harnesskit.terminal import print_json, say, strict_code, tell
 from harnesskit.trials.verdict import verdicts_exit_code
 from harnesskit.user_code import load_function
-from harnesskit.workspace.layout import workspace_root
+from harnesskit.workspace.layout import keep_out, workspace_root
 
 
 def run_replay(arguments: Namespace) -> int:
@@ -39,27 +42,70 @@ def run_replay(arguments: Namespace) -> int:
     run_id = str(samples["run_id"].iloc[0]) if len(samples) else None
     if arguments.json:
         print_json({"run": run_id, "attempts": counts})
-    say(f"Run {run_id}: " + (", ".join(f"{n} {status}" for status, n in counts.items()) or "no case to replay"))
+    tell(
+        arguments,
+        f"Run {run_id}: " + (", ".join(f"{n} {status}" for status, n in counts.items()) or "no case to replay"),
+    )
     return strict_code(arguments, harness.problems())
 
 
 def run_regression(arguments: Namespace) -> int:
     """Replay the eval set and exit with the verdict."""
-    harness = _harness(arguments)
-    result = harness.run_regression_now(policy=arguments.policy, sample=arguments.sample, label=arguments.label)
     if arguments.out is not None:
-        say(f"Report: {result.report(overview=harness.regressions(policy=arguments.policy)).save(arguments.out)}")
+        keep_out(root_of(arguments), check_target(arguments.out))  # before anything is replayed
+    harness = _harness(arguments)
+    policy = _with_budget(harness.policy(arguments.policy), arguments.budget)
+    if arguments.plan:
+        return _plan(arguments, harness, policy)
+    result = harness.run_regression_now(
+        policy=policy,
+        sample=arguments.sample,
+        label=arguments.label,
+        seed=arguments.seed,
+        time_limit_s=arguments.time_limit,
+        resume=arguments.resume,
+    )
+    if arguments.out is not None:
+        say(f"Report: {result.report(overview=harness.regressions(policy=policy)).save(arguments.out)}")
     decision = result.decision
     if arguments.json:
         body: dict[str, Any] = {"verdict": decision.verdict, "reasons": decision.reasons, "run": result.run_id}
         print_json(body | (result.summary.to_dict() if result.summary is not None else {}))
     if result.summary is not None:
-        say(result.summary.text())
+        tell(arguments, result.summary.text())
     else:
-        say(str(decision))
-        for reason in decision.reasons[1:]:
-            say(f"  {reason}")
-    return strict_code(arguments, harness.problems()) or decision.exit_code
+        tell_verdict(arguments, decision)
+    return strict_code(arguments, harness.problems(), remind=True) or decision.exit_code
+
+
+def _with_budget(policy: RegressionPolicy, budget: float | None) -> RegressionPolicy:
+    """Return the policy with another number of replays per win."""
+    if budget is None:
+        return policy
+    if not policy.adaptive:
+        raise PolicyError(f"--budget needs an adaptive policy (default, thorough, classic); found {policy.label!r}.")
+    if not budget >= 1:
+        raise PolicyError(f"--budget must be at least 1 replay per win; found {budget:g}.")
+    return policy.model_copy(update={"budget_per_win": budget})
+
+
+def _plan(arguments: Namespace, harness: Harness, policy: RegressionPolicy) -> int:
+    """Print what a run would cost and could see."""
+    from harnesskit.trials.adaptive_plan import plan_text
+
+    if not policy.adaptive:
+        raise PolicyError(f"--plan needs an adaptive policy (default, thorough, classic); found {policy.label!r}.")
+    frame = harness.plan_regression(policy=policy, sample=arguments.sample)
+    if arguments.json:
+        print_json({"plan": json.loads(frame.to_json(orient="records"))})
+    tell(arguments, plan_text(frame) if len(frame) else NO_BANK)
+    return 0
+
+
+NO_BANK = (
+    "There is no control bank to plan with: control runs would be made first (with control=), or each case would be "
+    "replayed twice and held against its captured score."
+)
 
 
 def run_validate(arguments: Namespace) -> int:
@@ -69,21 +115,24 @@ def run_validate(arguments: Namespace) -> int:
     if arguments.json:
         print_json({"verdicts": [verdict.to_dict() for verdict in verdicts]})
     for verdict in verdicts:
-        say(f"{verdict.rule_id}: {verdict.outcome.upper()} ({verdict.validator}): {verdict.reason}")
+        tell(arguments, f"{verdict.rule_id}: {verdict.outcome.upper()} ({verdict.validator}): {verdict.reason}")
     if not verdicts:
-        say("There is no candidate rule to judge.")
+        tell(arguments, "There is no candidate rule to judge.")
     return strict_code(arguments, harness.problems()) or verdicts_exit_code(verdicts)
 
 
 def _harness(arguments: Namespace) -> Harness:
-    root = workspace_root(arguments.root if arguments.root is not None else Path.cwd())
+    given = root_of(arguments)
     function = None if arguments.replay is None else load_function(arguments.replay, default="replay")
     scorer = None
     if arguments.scorer is not None and arguments.scorer != "none":
         scorer = load_function(arguments.scorer, default="scorer")
     elif arguments.scorer == "none":
         scorer = _no_scores
-    return Harness.create(HarnessConfig.from_env(harness_root=root), replay=function, scorer=scorer)
+    config = HarnessConfig.from_env(harness_root=workspace_root(given))
+    harness = Harness.create(config, replay=function, scorer=scorer)
+    harness.given = str(given)
+    return harness
 
 
 def _no_scores(session_id: str) -> dict[str, float]:

@@ -11,15 +11,16 @@ from typing import Any
 import duckdb
 import pandas as pd
 
-from harnesskit.model.errors import WorkspaceError
+from harnesskit.model.errors import QueryError, WorkspaceError
 from harnesskit.model.metrics import Metric, Metrics
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.store import database
 from harnesskit.store.export import export
+from harnesskit.store.known import known_names
 from harnesskit.store.load import LoadReport, refresh
 from harnesskit.store.parts import DeclarationPart, all_parts
 from harnesskit.workspace.journal import read_tail
-from harnesskit.workspace.layout import JOURNAL
+from harnesskit.workspace.layout import JOURNAL, keep_out
 from harnesskit.workspace.times import read_time
 
 Names = str | Sequence[str] | None
@@ -131,12 +132,14 @@ class Tables:
             A name or a list of names; None means any.
         since, until
             Times, from `since` on and before `until`; a text without zone is read as UTC.
+
+        Raises
+        ------
+        QueryError
+            The workspace knows no run, role, arm, case, kind or metric of that name.
         """
         names = {"run": run, "role": role, "arm": arm, "case": case, "kind": kind, "metric": metric}
-        parameters: dict[str, Any] = {
-            name: None if value is None else [value] if isinstance(value, str) else list(value)
-            for name, value in names.items()
-        }
+        parameters: dict[str, Any] = {name: known_names(self._connection, name, value) for name, value in names.items()}
         parameters |= {"since": as_utc(since, "since"), "until": as_utc(until, "until")}
         return database.query(self._connection, database.script("queries/scores.sql"), parameters)
 
@@ -151,7 +154,14 @@ class Tables:
             How many records; the size of the journal does not matter.
         types
             Only records of this type or these types.
+
+        Raises
+        ------
+        QueryError
+            `last` is no number of records.
         """
+        if isinstance(last, bool) or not isinstance(last, int):
+            raise QueryError(f"events(last=…) needs a whole number of records; found {last!r}.")
         wanted = None if types is None else {types} if isinstance(types, str) else set(types)
         if self.as_of is not None:
             parameters = {"last": max(last, 0), "types": None if wanted is None else sorted(wanted)}
@@ -175,9 +185,16 @@ class Tables:
         LockedError
             Another process has the file open.
         WorkspaceError
-            The folder does not exist, or something else lies at `path`.
+            The folder does not exist, something else lies at `path`, it lies among the files of the workspace, or its
+            name ends in neither ``.duckdb`` nor ``.db``.
         """
-        return export(self._connection, Path(path))
+        target = Path(path)
+        if target.suffix.lower() not in (".duckdb", ".db"):
+            raise WorkspaceError(
+                f"The export {target} is a DuckDB file; give a name that ends in .duckdb or .db. For another format, "
+                "write a table as a frame, e.g. harness.table('scores').to_parquet(...)."
+            )
+        return export(self._connection, keep_out(self.root, target))
 
 
 def as_utc(value: datetime | str | None, name: str) -> datetime | None:

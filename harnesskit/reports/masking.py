@@ -25,6 +25,7 @@ import os
 import re
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -207,7 +208,14 @@ def _environment_secrets() -> tuple[str, ...]:
 
 def _is_place(name: str, value: str) -> bool:
     """Whether a variable says where something lies: PWD is the folder one stands in, not a password."""
-    return name in ("PWD", "OLDPWD") or (os.path.isabs(value) and os.path.exists(value))
+    return name in ("PWD", "OLDPWD") or (Path(value).is_absolute() and _exists(Path(value)))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # too long for a path, or not allowed to look
+        return False
 
 
 @lru_cache(maxsize=2)

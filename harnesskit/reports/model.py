@@ -40,13 +40,7 @@ class Report(Document):
         ReportError
             No renderer is known for the suffix.
         """
-        renderer = RENDERERS.get(suffix.lower())
-        if renderer is None:
-            known = ", ".join(sorted(RENDERERS))
-            raise ReportError(
-                f"a report cannot be saved as {suffix or 'a file without a suffix'!r}; use one of {known}."
-            )
-        return renderer(self)
+        return _renderer(suffix)(self)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the report in the format of the path's suffix, whole or not at all, and return the path.
@@ -59,9 +53,9 @@ class Report(Document):
         Raises
         ------
         ReportError
-            The suffix is not known.
+            The suffix is not known, or there is no such folder.
         """
-        target = Path(path)
+        target = check_target(path)
         _write_whole(target, self.render(target.suffix))
         return target
 
@@ -70,6 +64,31 @@ class Report(Document):
         page = html.render(self).decode("utf-8")
         style = "width:100%;height:680px;border:1px solid #d5d8de;border-radius:6px"
         return f'<iframe title="{escape(self.title)}" sandbox="" srcdoc="{escape(page)}" style="{style}"></iframe>'
+
+
+def check_target(path: str | os.PathLike[str]) -> Path:
+    """Return `path` if a report can be saved there, so that it is known before the work is done.
+
+    Raises
+    ------
+    ReportError
+        The suffix is not known, there is no such folder, or `path` is a folder itself.
+    """
+    target = Path(path)
+    _renderer(target.suffix)
+    if not target.parent.is_dir():
+        raise ReportError(f"the report {target} cannot be saved: there is no folder {target.parent}; make it first.")
+    if target.is_dir():
+        raise ReportError(f"the report {target} cannot be saved: that is a folder; name a file in it.")
+    return target
+
+
+def _renderer(suffix: str) -> Callable[[Document], bytes]:
+    renderer = RENDERERS.get(suffix.lower())
+    if renderer is None:
+        known = ", ".join(sorted(RENDERERS))
+        raise ReportError(f"a report cannot be saved as {suffix or 'a file without a suffix'!r}; use one of {known}.")
+    return renderer
 
 
 def _write_whole(target: Path, content: bytes) -> None:

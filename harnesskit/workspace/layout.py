@@ -26,6 +26,50 @@ _SIGNS = (EVALSET, JOURNAL, RULES, "mailbox", HISTORY, DUMPS, RUNS, ONLINE, LABE
 """One of these makes a workspace; the bare names state and harnesskit are those of many other folders."""
 
 
+_OWN = (EVALSET, "mailbox", "state", DUMPS, "rules", OURS, JOURNAL, RULES, SCOPES)
+"""The files and folders of a workspace that a harness reads or writes."""
+_DEPTH, _LOOKED_AT = 3, 500
+
+
+def keep_out(root: str | Path, target: Path) -> Path:
+    """Return `target` unless it lies among the workspace's own files, where a harness would take it for one of them.
+
+    Raises
+    ------
+    WorkspaceError
+        It lies there, or in any other eval set.
+    """
+    place, home = _real(target), _real(Path(root))
+    own = place.relative_to(home).parts[0] if place.is_relative_to(home) and place != home else ""
+    if own in _OWN or place.parent.name == EVALSET:
+        raise WorkspaceError(
+            f"{target} would lie among the files of a workspace ({own or EVALSET}), where only a harness writes; "
+            "choose another folder."
+        )
+    return target
+
+
+def _real(path: Path) -> Path:
+    return path.expanduser().resolve()
+
+
+def _below(path: Path) -> list[str]:
+    """Return the workspaces in the folders below `path`, not deeper than three levels."""
+    found, level = [], [path]
+    for _ in range(_DEPTH):
+        folders = [child for parent in level for child in _folders(parent)][:_LOOKED_AT]
+        found += [str(folder) for folder in folders if any((folder / sign).exists() for sign in _SIGNS)]
+        level = [folder for folder in folders if str(folder) not in found]
+    return found
+
+
+def _folders(parent: Path) -> list[Path]:
+    try:
+        return sorted(child for child in parent.iterdir() if child.is_dir() and not child.name.startswith("."))
+    except OSError:  # not ours to read
+        return []
+
+
 def workspace_root(root: str | Path) -> Path:
     """Return the absolute path of the workspace at `root`; nothing is created.
 
@@ -39,10 +83,20 @@ def workspace_root(root: str | Path) -> Path:
         what = "is not a folder" if path.exists() else "does not exist"
         raise WorkspaceError(f"The workspace {path} {what}; give the folder that holds evalset/ and journal.jsonl.")
     if not any((path / sign).exists() for sign in _SIGNS):
+        if path.name == EVALSET:
+            raise WorkspaceError(
+                f"The folder {path} is an eval set; give the workspace, the folder above: {path.parent}"
+            )
         if any(path.glob("*.json")):
             raise WorkspaceError(
                 f"The folder {path} holds JSON files but no evalset/ folder; put the case files into "
                 f"{path / EVALSET} or give the folder above."
+            )
+        below = _below(path)
+        if below:
+            raise WorkspaceError(
+                f"The folder {path} is not a workspace, but below it there {'is' if len(below) == 1 else 'are'} "
+                f"{listed(below)}; give one of these."
             )
         raise WorkspaceError(
             f"The folder {path} is not a workspace: none of {listed(list(_SIGNS))} is in it. "
