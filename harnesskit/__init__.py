@@ -30,9 +30,19 @@ _HOME: dict[str, str] = {
     "compare_runs": "harnesskit.measures.comparison",
     "case_statuses": "harnesskit.measures.deltas",
     "evidence_ledger": "harnesskit.measures.ledger",
+    "case_flips": "harnesskit.measures.flips",
+    "compare_clusters": "harnesskit.measures.clusters",
+    "grader_drift": "harnesskit.measures.grader_drift",
+    "missing_bounds": "harnesskit.measures.missing",
+    "noise_table": "harnesskit.measures.noise_table",
+    "aa_check": "harnesskit.trials.aa_check",
     "decide_regression": "harnesskit.decisions.regression",
     "plot_case_deltas": "harnesskit.plots.regression",
     "plot_comparison": "harnesskit.plots.regression",
+    "plot_flips": "harnesskit.plots.flips",
+    "plot_noise": "harnesskit.plots.noise",
+    "plot_sequence": "harnesskit.plots.sequence",
+    "plot_trials": "harnesskit.plots.trials",
     "regression_report": "harnesskit.reports.regression",
     "from_json": "harnesskit.accessor",
     "build_demo": "harnesskit.demo",
@@ -80,10 +90,15 @@ if TYPE_CHECKING:
     from harnesskit.demo import demo_root as demo_root
     from harnesskit.harness import Harness as Harness
     from harnesskit.harness import open_workspace
+    from harnesskit.measures.clusters import compare_clusters as compare_clusters
     from harnesskit.measures.comparison import compare_runs as compare_runs
     from harnesskit.measures.deltas import case_deltas as case_deltas
     from harnesskit.measures.deltas import case_statuses as case_statuses
+    from harnesskit.measures.flips import case_flips as case_flips
+    from harnesskit.measures.grader_drift import grader_drift as grader_drift
     from harnesskit.measures.ledger import evidence_ledger as evidence_ledger
+    from harnesskit.measures.missing import missing_bounds as missing_bounds
+    from harnesskit.measures.noise_table import noise_table as noise_table
     from harnesskit.model.case import EvalCase as EvalCase
     from harnesskit.model.config import HarnessConfig as HarnessConfig
     from harnesskit.model.decision import Decision as Decision
@@ -98,13 +113,18 @@ if TYPE_CHECKING:
     from harnesskit.model.metrics import Metrics as Metrics
     from harnesskit.model.policy import RegressionPolicy as RegressionPolicy
     from harnesskit.model.replay import ReplayResult as ReplayResult
+    from harnesskit.plots.flips import plot_flips as plot_flips
+    from harnesskit.plots.noise import plot_noise as plot_noise
     from harnesskit.plots.regression import plot_case_deltas as plot_case_deltas
     from harnesskit.plots.regression import plot_comparison as plot_comparison
+    from harnesskit.plots.sequence import plot_sequence as plot_sequence
+    from harnesskit.plots.trials import plot_trials as plot_trials
     from harnesskit.replays.context import ReplayContext as ReplayContext
     from harnesskit.replays.replay import areplay as areplay
     from harnesskit.replays.replay import replay as replay
     from harnesskit.reports.model import Report as Report
     from harnesskit.reports.regression import regression_report as regression_report
     from harnesskit.store.load import LoadReport as LoadReport
+    from harnesskit.trials.aa_check import aa_check as aa_check
 
     open = open_workspace  # noqa: A001 - hk.open is the name that users know

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from harnesskit.model.errors import FrameError
 from harnesskit.model.metrics import Metric
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.model.records import RuleRecord
@@ -25,8 +26,22 @@ def from_json(column: pd.Series[Any]) -> pd.Series[Any]:
     >>> import pandas as pd
     >>> from_json(pd.Series(['{"n": 9007199254740993}', None])).tolist()
     [{'n': 9007199254740993}, None]
+
+    Raises
+    ------
+    FrameError
+        A text is not JSON; the message says in which row.
     """
-    values = [None if not isinstance(text, str) else json.loads(text) for text in column]
+    values = []
+    for row, text in column.items():
+        try:
+            values.append(None if not isinstance(text, str) else json.loads(text))
+        except (ValueError, RecursionError) as error:
+            what = f"in row {row!r}{'' if column.name is None else f' of column {column.name!r}'}"
+            raise FrameError(
+                f"from_json() needs JSON text in every row; found {text[:60]!r} {what} ({error}). "
+                "Leave such rows out, or make them missing."
+            ) from error
     return pd.Series(values, index=column.index, name=column.name, dtype=object)
 
 
@@ -66,6 +81,61 @@ class HkAccessor:
         from harnesskit.measures.ledger import evidence_ledger
 
         return evidence_ledger(self._frame, candidate, metrics=metrics)
+
+    def case_flips(
+        self,
+        candidate: pd.DataFrame,
+        *,
+        metrics: Iterable[Metric] | None = None,
+        pass_at: float | Mapping[str, float] | None = None,
+    ) -> pd.DataFrame:
+        """See `harnesskit.case_flips`."""
+        from harnesskit.measures.flips import case_flips
+
+        return case_flips(self._frame, candidate, metrics=metrics, pass_at=pass_at)
+
+    def grader_drift(
+        self,
+        candidate: pd.DataFrame,
+        *,
+        metrics: Iterable[Metric] | None = None,
+        pass_at: float | Mapping[str, float] | None = None,
+    ) -> pd.DataFrame:
+        """See `harnesskit.grader_drift`."""
+        from harnesskit.measures.grader_drift import grader_drift
+
+        return grader_drift(self._frame, candidate, metrics=metrics, pass_at=pass_at)
+
+    def missing_bounds(self, candidate: pd.DataFrame, *, metrics: Iterable[Metric] | None = None) -> pd.DataFrame:
+        """See `harnesskit.missing_bounds`."""
+        from harnesskit.measures.missing import missing_bounds
+
+        return missing_bounds(self._frame, candidate, metrics=metrics)
+
+    def noise_table(self, *, metrics: Iterable[Metric] | None = None, replay_cost: float = 10.0) -> pd.DataFrame:
+        """See `harnesskit.noise_table`."""
+        from harnesskit.measures.noise_table import noise_table
+
+        return noise_table(self._frame, metrics=metrics, replay_cost=replay_cost)
+
+    def compare_clusters(self) -> pd.DataFrame:
+        """See `harnesskit.compare_clusters`."""
+        from harnesskit.measures.clusters import compare_clusters
+
+        return compare_clusters(self._frame)
+
+    def aa_check(
+        self,
+        *,
+        policy: str | RegressionPolicy = "default",
+        draws: int = 200,
+        seed: int = 0,
+        metrics: Iterable[Metric] | None = None,
+    ) -> pd.DataFrame:
+        """See `harnesskit.aa_check`."""
+        from harnesskit.trials.aa_check import aa_check
+
+        return aa_check(self._frame, policy=policy, draws=draws, seed=seed, metrics=metrics)
 
     def replay(
         self,
