@@ -82,7 +82,7 @@ def decide_regression(
     >>> row = {"case_id": "c-12", "metric": "q", "baseline": 0.91, "candidate": 0.62, "delta": -0.29}
     >>> frame = pd.DataFrame([{**row, "n_candidate": 3, "status": "regressed"}])
     >>> str(decide_regression(frame))
-    'regression run: FAIL: c-12 fell from 0.91 to 0.62 in q (3 trials).'
+    'regression run: FAIL: 1 of 1 protected win got worse: c-12.'
     """
     rules = RegressionPolicy.parse(policy)
     CASE_DELTAS.require(deltas, "case_id", "metric", "status", by="decide_regression()")

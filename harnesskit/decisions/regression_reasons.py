@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from harnesskit.decisions.case_words import NAMED, got_worse, suspects
 from harnesskit.decisions.evidence_notes import ONE_SIDE, notes, one_sided_reasons, scale_note
-from harnesskit.decisions.regression_checks import GLOBAL
-from harnesskit.decisions.wording import and_more, change_sentence, counted, name, reasons_counted, shown
+from harnesskit.decisions.regression_checks import COVERAGE, GLOBAL, PROTECTED
+from harnesskit.decisions.wording import and_more, counted, name, reasons_counted, shown
 
 if TYPE_CHECKING:
     from harnesskit.model.policy import RegressionPolicy
 
-NAMED = 5
-"""Cases named one by one; the others are counted."""
 MOST_TRIALS = 50
 """Further trials of a case above which nobody is told to make them: the case cannot be settled this way."""
 CAPTURED = (
@@ -26,15 +26,8 @@ NEXT = "Replay a control run, without the change, and compare with that."
 
 
 def regressed_reasons(rows: pd.DataFrame, policy: RegressionPolicy) -> list[str]:
-    """Return a sentence for each case and metric that got worse, the clearest first, at most five and a count."""
-    worse = rows[rows["status"] == "regressed"]
-    return and_more(_named(worse, policy), len(worse), "change")
-
-
-def _named(rows: pd.DataFrame, policy: RegressionPolicy) -> list[str]:
-    worst = rows.sort_values(["z", "drop", "case_id", "metric"], ascending=[False, False, True, True]).head(NAMED)
-    records = worst.astype(object).where(worst.notna(), None).to_dict("records")
-    return [change_sentence({str(k): v for k, v in row.items()}, floor=policy.floor_score) for row in records]
+    """Return which cases got worse, then a sentence per case, the clearest first, at most five and a count."""
+    return got_worse(rows, policy)
 
 
 def verdict_reason(
@@ -52,8 +45,21 @@ def verdict_reason(
     if not len(open_checks):
         return ["No metric allows a verdict, so nothing can be said."]
     return _collapse(rows, policy) + [
-        f"Open: {check} ({note})." for check, note in zip(open_checks["check"], open_checks["note"], strict=True)
+        _open_words(str(check), str(note), policy)
+        for check, note in zip(open_checks["check"], open_checks["note"], strict=True)
     ]
+
+
+def _open_words(check: str, note: str, policy: RegressionPolicy) -> str:
+    """Return what a check that is not met leaves open, in plain words."""
+    if check == COVERAGE and " scored" in note:
+        only = "" if "not kept" in note else "Only "
+        said = re.sub(r"(wins?) scored(?: on both sides)?", r"protected \1 were scored", note, count=1)
+        said = said.replace("known protected", "protected").replace("win were", "win was")
+        return f"{only}{said}; at least {100 * policy.min_coverage:g} % are needed."
+    if check == PROTECTED:
+        return f"Too few wins could be decided one by one: {note}."
+    return f"Open: {check}: {note.removeprefix('mean drop ')}."
 
 
 def _collapse(rows: pd.DataFrame, policy: RegressionPolicy) -> list[str]:
@@ -93,7 +99,7 @@ def open_points(rows: pd.DataFrame, judged: pd.DataFrame, checks: pd.DataFrame, 
     """Return what a reader has to know besides the verdict: suspects, bias, what was left out, what failures did."""
     return [
         *scale_note(policy),
-        *_suspects(judged, policy),
+        *suspects(judged),
         *_captured(judged, policy),
         *_left_out(judged),
         *one_sided_reasons(rows),
@@ -102,12 +108,6 @@ def open_points(rows: pd.DataFrame, judged: pd.DataFrame, checks: pd.DataFrame, 
         *_more_runs(judged),
         *(_failures(rows) if policy.margin is None else []),
     ]
-
-
-def _suspects(rows: pd.DataFrame, policy: RegressionPolicy) -> list[str]:
-    suspect = rows[rows["suspect"].astype(bool)]
-    sentences = [f"Suspect: {s}, not enough to call among all wins" for s in _named(suspect, policy)]
-    return and_more(sentences, len(suspect), "suspect")
 
 
 def _captured(rows: pd.DataFrame, policy: RegressionPolicy) -> list[str]:
@@ -122,7 +122,7 @@ def _left_out(rows: pd.DataFrame) -> list[str]:
     tried = set(rows.loc[rows["status"] != "skipped", "case_id"])
     gone = rows[~rows["case_id"].isin(tried)].drop_duplicates("case_id")
     if len(gone):
-        found.append(f"{counted(len(gone), noun)} skipped: {reasons_counted(gone['reason'])}.")
+        found.append(f"{counted(len(gone), noun)} skipped: {reasons_counted(gone['reason'], once=True)}.")
     lacking = rows[(rows["state"] == "inconclusive") & ~rows["compared"]].drop_duplicates(["case_id", "reason"])
     if len(lacking):
         found.append(f"Not compared: {reasons_counted(lacking['reason'])}.")
@@ -160,10 +160,14 @@ def _failures(rows: pd.DataFrame) -> list[str]:
     failures = rows[rows["kind"] != "win"]
     if not len(failures):
         return []
-    counts = failures.groupby("state")["case_id"].nunique()
-    order = ("improved", "unchanged", "regressed", "inconclusive", "skipped", ONE_SIDE)
-    text = ", ".join(f"{int(counts[s])} {s}" for s in order if s in counts.index)
-    return [f"Failures are shown and never decide: {text} (cases with such a metric)."]
+    # Each case once, by the metric that decides it, as in `harnesskit.measures.deltas.case_statuses`.
+    order = ["regressed", "improved", "inconclusive", "unchanged", "skipped", ONE_SIDE]
+    state = failures["state"].where(failures["judged"] | (failures["state"] != "inconclusive"), ONE_SIDE)
+    counts = state.map(order.index).groupby(failures["case_id"]).min().value_counts()
+    said = {"inconclusive": "inconclusive in some metric", ONE_SIDE: "without a comparison"}
+    told = ("improved", "unchanged", "regressed", "inconclusive", "skipped", ONE_SIDE)
+    text = ", ".join(f"{counts[order.index(s)]} {said.get(s, s)}" for s in told if order.index(s) in counts.index)
+    return [f"Failures are shown and never decide: of {counted(int(counts.sum()), 'failure')} {text}."]
 
 
 def _start(text: str) -> str:

@@ -54,31 +54,6 @@ def counted(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
-def change_sentence(row: dict[str, Any], *, floor: float | None = None) -> str:
-    """Return what happened to a case in a metric, as a sentence without its full stop.
-
-    Examples
-    --------
-    >>> change_sentence({"case_id": "c-12", "metric": "q", "baseline": 0.91, "candidate": 0.62, "n_candidate": 3})
-    'c-12 fell from 0.91 to 0.62 in q (3 trials)'
-    """
-    case, metric, after = name(row["case_id"]), name(row["metric"]), float(row["candidate"])
-    if floor is not None:
-        score, bar = shown(after, floor)
-        return f"{case} scored {score} in {metric}, {_below(row)} the floor of {bar}"
-    before = float(row["baseline"])
-    texts = shown(before, after)
-    verb = "fell" if after < before else "rose"
-    lower = "; lower is better" if row.get("higher_is_better") is False else ""
-    return (
-        f"{case} {verb} from {texts[0]} to {texts[1]} in {metric} ({counted(int(row['n_candidate']), 'trial')}{lower})"
-    )
-
-
-def _below(row: dict[str, Any]) -> str:
-    return "on the 0-to-1 scale below" if row.get("higher_is_better") is False else "below"
-
-
 def and_more(sentences: Sequence[str], total: int, noun: str) -> list[str]:
     """Return sentences with a full stop, and one that says how many are left out.
 
@@ -91,14 +66,20 @@ def and_more(sentences: Sequence[str], total: int, noun: str) -> list[str]:
     return [f"{s}." for s in sentences] + ([f"And {counted(left, f'more {noun}')} of this kind."] if left > 0 else [])
 
 
-def reasons_counted(reasons: pd.Series[Any]) -> str:
+def reasons_counted(reasons: pd.Series[Any], *, once: bool = False) -> str:
     """Return reasons with how often each occurs, the most frequent first; at most five.
+
+    With `once` a single reason comes without its count, which the sentence has said already.
 
     Examples
     --------
     >>> reasons_counted(pd.Series(["timeout", "timeout", None]))
     'timeout (2), no reason given (1)'
+    >>> reasons_counted(pd.Series(["timeout", "timeout"]), once=True)
+    'timeout'
     """
+    if once and len(set(reasons.fillna(""))) == 1:
+        return shorten(visible(str(reasons.fillna("no reason given").iloc[0])), REASON_LIMIT)
     counts = reasons.fillna("no reason given").astype(str).value_counts().reset_index()
     counts.columns = ["reason", "n"]
     counts = counts.sort_values(["n", "reason"], ascending=[False, True])

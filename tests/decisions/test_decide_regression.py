@@ -73,14 +73,56 @@ def test_verdicts(frame: pd.DataFrame, verdict: str) -> None:
 
 def test_reasons_are_sentences_and_the_deciding_one_comes_first() -> None:
     decision = decide_regression(with_row(rows(), 3, **REGRESSED), subject="run-7")
-    assert str(decision) == "run-7: FAIL: c03 fell from 0.90 to 0.50 in q (3 trials)."
+    assert str(decision) == "run-7: FAIL: 1 of 12 protected wins got worse: c03."
+    assert decision.reasons[1] == "c03 got worse in q (0.90 to 0.50, 3 trials)."
     assert all(reason.endswith(".") for reason in decision.reasons)
+
+
+def test_a_case_is_named_once_with_its_metrics_together() -> None:
+    both = pd.concat([with_row(rows(), 3, **REGRESSED), with_row(rows(metric="p"), 3, **REGRESSED)])
+    third = with_row(rows(metric="r", status="inconclusive"), 3, suspect=True).fillna({"suspect": False})
+    frame = pd.concat([both, third]).fillna({"suspect": False})
+    assert decide_regression(frame).reasons[:2] == [
+        "1 of 12 protected wins got worse: c03.",
+        "c03 got worse in p and q (0.90 to 0.50 on average, 3 trials); suspect also in r.",
+    ]
+
+
+def test_metrics_of_other_scales_are_not_averaged() -> None:
+    slow = {"status": "regressed", "baseline": 2.0, "candidate": 5.5, "delta": 3.5}
+    seconds = with_row(rows(metric="s", unit=10.0, higher_is_better=False), 3, **slow)
+    frame = pd.concat([with_row(rows(unit=1.0, higher_is_better=True), 3, **REGRESSED), seconds])
+    assert decide_regression(frame).reasons[1] == (
+        "c03 got worse in q (0.90 to 0.50) and s (2.00 to 5.50; lower is better), 3 trials."
+    )
+
+
+def test_a_suspect_case_is_named_once() -> None:
+    frame = pd.concat([rows(status="inconclusive"), rows(metric="p", status="inconclusive")], ignore_index=True)
+    frame["suspect"] = frame["case_id"] == "c00"
+    found = [reason for reason in decide_regression(frame).reasons if reason.startswith("Suspect")]
+    said = "Suspect: c00 may have got worse in p and q (0.90 to 0.88 on average, 3 trials), not enough to call"
+    assert found == [f"{said} among all wins."]
+
+
+def test_failures_are_counted_once_each() -> None:
+    failures = rows(kind="failure").assign(case_id=lambda f: "f" + f["case_id"])
+    other = with_row(failures.assign(metric="p"), 3, status="inconclusive")
+    reasons = decide_regression(pd.concat([rows(), failures, other])).reasons
+    assert "Failures are shown and never decide: of 12 failures 11 unchanged, 1 inconclusive in some metric." in reasons
+
+
+def test_one_reason_is_counted_once() -> None:
+    skipped = {"status": "skipped", "delta": np.nan, "candidate": np.nan, "n_candidate": 0, "reason": "no input"}
+    frame = with_row(with_row(rows(), 3, **skipped), 4, **skipped)
+    assert "2 wins skipped: no input." in decide_regression(frame).reasons
 
 
 def test_at_most_five_cases_are_named() -> None:
     decision = decide_regression(rows(9, **REGRESSED))
-    assert sum("fell from" in reason for reason in decision.reasons) == 5
-    assert "And 4 more changes of this kind." in decision.reasons
+    assert decision.reasons[0] == "9 of 9 protected wins got worse: c00, c01, c02, c03, c04 and 4 more."
+    assert sum(" to 0.50, 3 trials)" in reason for reason in decision.reasons) == 5
+    assert "And 4 more cases of this kind." in decision.reasons
 
 
 def test_captured_baselines_are_called_biased_in_words() -> None:
@@ -95,7 +137,7 @@ def test_inconclusive_says_what_is_missing_and_how_many_runs() -> None:
     decision = decide_regression(frame)
     assert decision.runs_needed == 4
     assert decision.reason == "wins scored"
-    assert "Open: wins scored (10 of 12 wins scored on both sides)." in decision.reasons
+    assert "Only 10 of 12 protected wins were scored; at least 90 % are needed." in decision.reasons
     assert "Not compared: no candidate score: timeout (2)." in decision.reasons
 
 
@@ -171,11 +213,11 @@ def test_no_change_mostly_passes_and_hardly_ever_fails() -> None:
 
 def test_hostile_names_stay_on_one_visible_line() -> None:
     frame = with_row(rows(), 0, **REGRESSED, case_id="a\nb\u202e")
-    assert decide_regression(frame).reasons[0].startswith("a[U+000A]b[U+202E] fell from")
+    assert decide_regression(frame).reasons[1].startswith("a[U+000A]b[U+202E] got worse in q")
 
 
 def test_a_perfect_metric_that_breaks_is_found() -> None:
     before = made_scores(np.ones((10, 2, 3)))
     after = before.assign(value=np.where((before["case_id"] == "c004") & (before["metric"] == "m1"), 0.5, 1.0))
     decision = decide_regression(case_deltas(before, after))
-    assert decision.reasons[0] == "c004 fell from 1.00 to 0.50 in m1 (3 trials)."
+    assert decision.reasons[1] == "c004 got worse in m1 (1.00 to 0.50, 3 trials)."
