@@ -130,6 +130,7 @@ AA_CHECK = Contract(
         "share": "share of the draws",
         "low": "lower end of its 95 % interval (Clopper-Pearson)",
         "high": "upper end of that interval",
+        "blamed": "for fail: the cases called regressed, the most frequent first, with their number of draws",
         "n_cases": "wins that took part",
         "trials_baseline": "mean trials per win that stood for the baseline",
         "trials_candidate": "mean trials per win that stood for the candidate",

@@ -53,13 +53,13 @@ def plot_noise(noise: pd.DataFrame, *, ax: Axes | None = None, top: int = 30) ->
     NOISE.require(noise, "metric", "sd", "low", "high", "source", by="plot_noise()")
     shown = noise.head(top)
     axes = axes_for(ax, len(shown) + 1)
-    axes.set_xlim(left=0)
     handles = [_judges(axes, shown)] if "judge_sd" in shown and _numbers(shown["judge_sd"]).size else []
     for source, mark in _SOURCES.items():
         rows = (shown["source"] == source).to_numpy(dtype=bool)
         if rows.any():
             _rows(axes, shown[rows], np.flatnonzero(rows), mark, source)
             handles.append(mark.handle(source))
+    axes.set_xlim(left=0)  # after the marks, so that the right end follows them
     names = row_labels(shown["metric"]).by_text
     labels = [left_to_right(names[plain(value)]) for value in shown["metric"]]
     left = len(noise) - len(shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +17,7 @@ from harnesskit.measures.pairing import BASELINE, CANDIDATE, Pairs, pair_cases
 from harnesskit.measures.trials import SCORED
 from harnesskit.model.analyses import AA_CHECK
 from harnesskit.model.decision import REGRESSION_VERDICTS
-from harnesskit.model.errors import FrameError
+from harnesskit.model.errors import listed
 from harnesskit.model.metrics import Metric, Metrics
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.model.views import CASE_SCORES
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 _RUN_KEYS = ("sample_id", "run_id", "arm", "round", "trial")
+NOTHING = "no draw: none of {all} wins has two control runs; replay the unchanged agent again (role control)"
 _ONE_CASE = "{n} of {all} wins have a single control run and take no part"
 _FEW = "{n} of {all} wins have too few control runs for {trials} candidate trials and one for the baseline"
 _FEWER = "each side has fewer trials than a comparison with all control runs has: read it as the gate at that size"
@@ -59,8 +61,9 @@ def aa_check(
 
     Every draw splits the control runs of each win at random into a baseline and a candidate (all metrics of a run stay
     together) and judges them as stored trials: `case_deltas` and `decide_regression`. Both sides are the same agent, so
-    every ``fail`` is a false alarm, whatever the noise of the data looks like; ``inconclusive`` says that so few trials
-    cannot pass. The candidate gets the trials of a fixed plan, one under the policy ``reference``, else half of them.
+    every ``fail`` is a false alarm, whatever the noise of the data looks like; ``blamed`` names the cases that raise
+    them, most often flaky ones. ``inconclusive`` says that so few trials cannot pass. The candidate gets the trials of
+    a fixed plan, one under the policy ``reference``, else half of them.
 
     Parameters
     ----------
@@ -81,12 +84,13 @@ def aa_check(
     -------
     DataFrame
         By the contract ``A/A check``: pass, fail, inconclusive. The interval is that of the draws (Clopper-Pearson);
-        they share the same control runs, which it does not cover.
+        they share the same control runs, which it does not cover. Without two control runs of a win there is no draw,
+        and ``warning`` says so.
 
     Raises
     ------
     FrameError
-        A column is missing, or no win has two control runs.
+        A column is missing, a score is text, or one metric has two graders.
 
     Examples
     --------
@@ -102,22 +106,24 @@ def aa_check(
     control = _control(scores, known)
     size = _candidate_runs(control.runs, rules)
     if not (size > 0).any():
-        raise FrameError(
-            "aa_check() needs control runs of wins, at least two of a case, to hold one against the other; found "
-            f"{len(control.case)} of {len(control.runs)} wins. Replay the unchanged agent again (role control)."
-        )
+        draws = 0
     rng = np.random.default_rng(seed)
     scale = scales(control.pairs, known)
-    verdicts = [
-        regression_verdict(judge_pairs(_dealt(control, size, rng), scale, rules), policy=rules) for _ in range(draws)
-    ]
+    verdicts: list[str] = []
+    blamed: Counter[str] = Counter()
+    for _ in range(draws):
+        deltas = judge_pairs(_dealt(control, size, rng), scale, rules)
+        verdicts.append(regression_verdict(deltas, policy=rules))
+        blamed.update(set(deltas.loc[deltas["status"] == "regressed", "case_id"]))
     used = size > 0
     facts: dict[str, object] = {
-        "draws": draws, "n_cases": int(used.sum()), "trials_baseline": float((control.runs - size)[used].mean()),
-        "trials_candidate": float(size[used].mean()), "policy": rules.label,
+        "draws": draws, "n_cases": int(used.sum()), "policy": rules.label,
+        "trials_baseline": float((control.runs - size)[used].mean()) if draws else np.nan,
+        "trials_candidate": float(size[used].mean()) if draws else np.nan,
         "warning": _warning(control.runs, size, rules),
     }  # fmt: skip
     frame = pd.DataFrame([_row(verdict, verdicts.count(verdict), draws) | facts for verdict in REGRESSION_VERDICTS])
+    frame["blamed"] = [_blamed(blamed) if verdict == "fail" else None for verdict in frame["verdict"]]
     return AA_CHECK.order(frame.astype({"n": "Int64", "draws": "Int64", "n_cases": "Int64"}))
 
 
@@ -201,11 +207,20 @@ def _dealt(control: _Control, size: Ints, rng: np.random.Generator) -> Pairs:
 
 
 def _row(verdict: str, n: int, draws: int) -> dict[str, object]:
+    if not draws:
+        return {"verdict": verdict, "n": 0, "share": np.nan, "low": np.nan, "high": np.nan}
     low, high = clopper_pearson(n, draws)
     return {"verdict": verdict, "n": n, "share": n / draws, "low": low, "high": high}
 
 
+def _blamed(cases: Counter[str]) -> str | None:
+    ranked = sorted(cases.items(), key=lambda item: (-item[1], item[0]))
+    return listed([f"{case} ({n})" for case, n in ranked]) if ranked else None
+
+
 def _warning(runs: Ints, size: Ints, rules: RegressionPolicy) -> str:
+    if not (size > 0).any():
+        return NOTHING.format(all=len(runs))
     doubts = []
     single, short = int((runs < 2).sum()), int(((size > 0) & (size < (rules.trials or 0))).sum())
     if single:
