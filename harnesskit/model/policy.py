@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from harnesskit.model.errors import PolicyError, nearest
 
+_GLOBAL = 0.01
+"""Default of `alpha_global`: a fifth of the default alpha."""
+
 
 class RegressionPolicy(BaseModel):
     """How a regression run is judged.
@@ -25,7 +28,9 @@ class RegressionPolicy(BaseModel):
 
     name: str = Field("default", description="name of the preset the policy came from")
     alpha: float = Field(0.05, gt=0, lt=1, description="family-wise error over all protected wins")
-    alpha_global: float = Field(0.01, ge=0, lt=1, description="part of alpha kept for a drop of the mean of all wins")
+    alpha_global: float = Field(
+        _GLOBAL, ge=0, lt=1, description="part of alpha kept for a drop of the mean of all wins; below alpha"
+    )
     alpha_suspect: float = Field(0.01, gt=0, lt=1, description="error per win at which it is marked suspect")
     min_drop: float = Field(0.05, ge=0, description="smallest drop, on the 0-to-1 scale, that is called a regression")
     tolerance: float = Field(0.10, gt=0, description="drop, on the 0-to-1 scale, that still counts as no change")
@@ -59,7 +64,7 @@ class RegressionPolicy(BaseModel):
     close_bf: float = Field(1.0, gt=0, description="adaptive run: Bayes factor below which a calm win is closed")
     sentinels: int = Field(3, ge=0, description="adaptive run: banked wins replayed in control to notice a stale bank")
     fresh_controls: int = Field(
-        2, ge=2, description="adaptive run: control replays per win made first when there is no valid bank"
+        3, ge=2, description="adaptive run: control replays per win made first when there is no valid bank"
     )
 
     if not TYPE_CHECKING:  # the fields stay the signature that editors and type checkers see
@@ -71,10 +76,19 @@ class RegressionPolicy(BaseModel):
             except ValidationError as error:
                 raise PolicyError(_explain(error)) from error
 
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_a_share(cls, fields: Any) -> Any:
+        """Let `alpha_global`, unless it is given, follow an alpha that its default would use up."""
+        alpha = fields.get("alpha") if isinstance(fields, dict) else None
+        if isinstance(alpha, int | float) and 0 < alpha <= _GLOBAL and "alpha_global" not in fields:
+            return {**fields, "alpha_global": alpha / 5}
+        return fields
+
     @model_validator(mode="after")
     def _leave_something_for_cases(self) -> Self:
         if self.alpha_global >= self.alpha:
-            raise ValueError(f"alpha_global ({self.alpha_global:g}) must be below alpha ({self.alpha:g}); set both")
+            raise ValueError(f"alpha_global ({self.alpha_global:g}) must be below alpha ({self.alpha:g})")
         return self
 
     @classmethod

@@ -209,4 +209,4 @@ def _prior(scores: Floats, case: Ints, n_cases: int, floor: float, assumed: floa
     if total < COLD_DF:
         return max((total * pooled + COLD_PRIOR_DF * assumed) / (total + COLD_PRIOR_DF), floor), COLD_PRIOR_DF
     df0 = fit_prior(np.maximum(found.s2, floor), found.df).df
-    return max(pooled, floor), float(np.clip(df0, 2.0, 30.0))
+    return max(pooled, floor), float(np.clip(df0, 2.0, min(30.0, total)))  # no more than all there are (limma)

@@ -30,7 +30,7 @@ class AgentOf:
         self.calls += 1
         if self.stop_after is not None and self.calls > self.stop_after:
             raise KeyboardInterrupt
-        draw = random.Random(f"{self.name}{case.id}{self.calls}")
+        draw = random.Random(f"{self.name}{case.replay_input['n']}{self.calls}")
         low = self.drop if case.replay_input["n"] in self.worse else 0.0
         scores = {metric: min(1.0, max(0.0, 0.85 - low + draw.gauss(0, 0.05))) for metric in METRICS}
         return ReplayResult(f"{self.name}-{case.id}-{self.calls}", scores=scores)
