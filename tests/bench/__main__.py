@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.bench.capturing import bench_capture, bench_matching
+from tests.bench.comparing import bench_analysis
 from tests.bench.deciding import bench_deciding
 from tests.bench.journals import bench_aside, bench_events
 from tests.bench.memory import bench_memory
@@ -27,6 +28,7 @@ BENCHMARKS = {
     "matching": bench_matching,
     "replays": bench_replays,
     "aside": bench_aside,
+    "analysis": bench_analysis,
     "deciding": bench_deciding,
 }
 
