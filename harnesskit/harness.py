@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -14,7 +15,7 @@ from harnesskit.live.capture import CaptureReport
 from harnesskit.live.outcome import TurnOutcome
 from harnesskit.live.scope import Turn
 from harnesskit.model.config import HarnessConfig
-from harnesskit.model.errors import PolicyError
+from harnesskit.model.errors import PolicyError, WorkspaceError
 from harnesskit.model.metrics import Metric
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.replays.pandaprobe import PandaProbe
@@ -285,6 +286,8 @@ def open_workspace(root: str | Path, *, as_of: datetime | str | None = None, met
     >>> harness.sql("SELECT kind FROM cases GROUP BY kind ORDER BY kind")["kind"].tolist()
     ['failure', 'win']
     """
+    if not isinstance(root, str | os.PathLike):
+        raise WorkspaceError(f"open() needs the folder of a workspace, a path; found {root!r}.")
     harness = Harness(workspace_root(root), as_of=as_utc(as_of, "as_of"), metrics=metrics)
     harness.given = str(root)
     harness.refresh()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from harnesskit.model.decision import Decision
 from harnesskit.model.errors import WorkspaceError, listed, nearest
 from harnesskit.model.metrics import Metrics
 from harnesskit.model.policy import RegressionPolicy
-from harnesskit.model.results import RUN_VERDICTS
+from harnesskit.model.results import ONLY_BASELINE, ONLY_CANDIDATE, RUN_VERDICTS
 from harnesskit.reports.model import Report
 from harnesskit.reports.regression import regression_report
 from harnesskit.trials.regression_report import RegressionReport
@@ -99,7 +100,10 @@ class RegressionResult:
 def verdict_row(result: RegressionResult, run: pd.Series[Any]) -> dict[str, Any]:
     """Return one row of the overview: a run of ``queries/replay_runs.sql`` and the verdict on it."""
     asked, kept = run["n_asked"], int(run["n_cases"])
-    cases = case_statuses(result.deltas)["status"] if len(result.deltas) else pd.Series(dtype=object)
+    cases = pd.Series(dtype=object)
+    if len(result.deltas):
+        both = case_statuses(result.deltas)
+        cases = both.loc[~both["reason"].isin([ONLY_BASELINE, ONLY_CANDIDATE]), "status"]
     scored = result.deltas.loc[result.deltas["n_candidate"].fillna(0) > 0, "case_id"].nunique()
     return {
         "run_id": result.run_id,
@@ -135,6 +139,8 @@ def choose_run(runs: pd.DataFrame, run: str | None) -> str:
         There is no such run, or no run at all.
     """
     known = runs["run_id"].tolist()
+    if run is not None and not isinstance(run, str):
+        raise WorkspaceError(f"A run is named by its id, a text; found {run!r}. There are: {listed(known)}.")
     if run is not None:
         if run not in known:
             raise WorkspaceError(f"There is no replay run {run!r}{nearest(run, known)}; there are: {listed(known)}.")
@@ -153,7 +159,18 @@ def choose_baseline(runs: pd.DataFrame, run: str, baseline: str | None) -> str:
     """Return what to compare `run` with: what was asked for, else the newest control run before it, else captured.
 
     A run found in the journal is compared with the captured scores that the journal keeps beside it.
+
+    Raises
+    ------
+    WorkspaceError
+        There is no such run, or it is the run itself.
     """
+    if baseline == run:
+        others = [other for other in runs["run_id"] if other != run]
+        raise WorkspaceError(
+            f"The run {run!r} cannot be judged against itself: nothing would ever differ. Name another run or "
+            f"'{CAPTURED}' as the baseline; there are: {listed([CAPTURED, *others])}."
+        )
     if baseline is not None:
         if baseline != CAPTURED:
             choose_run(runs, baseline)
@@ -167,6 +184,36 @@ def choose_baseline(runs: pd.DataFrame, run: str, baseline: str | None) -> str:
     return str(earlier["run_id"].iloc[0]) if len(earlier) else CAPTURED
 
 
+def circumstances(runs: pd.DataFrame, run: str, baseline: str) -> tuple[int | None, list[str]]:
+    """Return how many cases a run was asked to replay, and what has to be said of its baseline.
+
+    Parameters
+    ----------
+    runs
+        Rows of ``queries/replay_runs.sql``.
+    run, baseline
+        Their ids; the baseline may be ``captured``.
+    """
+    known: dict[Any, dict[Any, Any]] = runs.set_index("run_id").to_dict("index")
+    asked = known[run]["n_asked"]
+    said = []
+    if baseline != CAPTURED:
+        before = known[baseline]
+        if before["role"] != "control":
+            said.append(
+                f"The baseline {baseline} is a {before['role']} run, not a control run: what changed between the two "
+                "runs is for you to know."
+            )
+        ends = before["ended"], known[run]["ended"]
+        if not any(pd.isna(end) for end in ends) and ends[0] > ends[1]:
+            old, new = (f"{end:%Y-%m-%d %H:%M}" for end in ends)
+            said.append(
+                f"The baseline {baseline} is newer than the run ({old} against {new} UTC): worse and better may be "
+                "the wrong way round."
+            )
+    return None if pd.isna(asked) else int(asked), said
+
+
 def judge_run(
     *,
     run_id: str,
@@ -178,12 +225,14 @@ def judge_run(
     metrics: Metrics,
     policy: str | RegressionPolicy,
     root: str,
+    n_asked: int | None = None,
+    remarks: Sequence[str] = (),
 ) -> RegressionResult:
     """Return everything that follows from the scores of a run and of its baseline."""
     rules: Any = RegressionPolicy.parse(policy)
     deltas = case_deltas(baseline, candidate, policy=rules, metrics=metrics)
     comparison = compare_runs(deltas)
-    decision = decide_regression(deltas, comparison, policy=rules, subject=run_id)
+    decision = decide_regression(deltas, comparison, policy=rules, subject=run_id, n_asked=n_asked, remarks=remarks)
     ledger = evidence_ledger(baseline, candidate, metrics=metrics)
     return RegressionResult(run_id, baseline_id, deltas, comparison, ledger, runs, problems, decision, root)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from harnesskit.model.errors import QueryError
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.store.database import script
 from harnesskit.tables import Tables
@@ -61,7 +62,7 @@ class StoredRuns(Tables):
         Raises
         ------
         WorkspaceError
-            There is no such run.
+            There is no such run, or the run would be judged against itself.
         PolicyError
             There is no such policy.
         """
@@ -69,6 +70,7 @@ class StoredRuns(Tables):
             CAPTURED,
             choose_baseline,
             choose_run,
+            circumstances,
             judge_adaptive,
             judge_run,
         )
@@ -86,6 +88,7 @@ class StoredRuns(Tables):
             before = self.sql(script("queries/journaled_baselines.sql"), run=run_id)
         else:
             before = self.scores(role=CAPTURED)
+        n_asked, remarks = circumstances(runs, run_id, baseline_id)
         compared = self.table("runs")
         return judge_run(
             run_id=run_id,
@@ -97,6 +100,8 @@ class StoredRuns(Tables):
             metrics=self.metrics,
             policy=self.policy(policy or "default"),
             root=self.given or str(self.root),
+            n_asked=n_asked,
+            remarks=remarks,
         )
 
     def regressions(self, last: int = 20, *, policy: str | RegressionPolicy | None = None) -> pd.DataFrame:
@@ -110,9 +115,16 @@ class StoredRuns(Tables):
             How many runs, counted from the newest.
         policy
             As for `regression`.
+
+        Raises
+        ------
+        QueryError
+            `last` is no number of runs.
         """
         from harnesskit.regression import overview_frame, verdict_row
 
+        if isinstance(last, bool) or not isinstance(last, int) or last < 0:
+            raise QueryError(f"regressions(last=…) needs a whole number of runs, 0 or more; found {last!r}.")
         runs = self.runs()
         replays = runs[runs["role"] == "replay"].head(last)
         return overview_frame(

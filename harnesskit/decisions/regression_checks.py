@@ -9,7 +9,7 @@ import pandas as pd
 
 from harnesskit.decisions.wording import counted, name, shown
 from harnesskit.model.decision import judge
-from harnesskit.model.results import CHECKS
+from harnesskit.model.results import CHECKS, PLANNED
 
 if TYPE_CHECKING:
     from harnesskit.model.policy import RegressionPolicy
@@ -18,7 +18,6 @@ PROTECTED = "wins protected"
 COVERAGE = "wins scored"
 GLOBAL = "drop of the mean of all wins"
 CASES = "cases unharmed"
-PLAN = "planned trials"
 KEPT = "results kept"
 GLOBAL_CASES = 10
 """Wins below which the test of the mean over all wins is not made."""
@@ -56,7 +55,7 @@ def trial_checks(wins: pd.DataFrame, means: pd.DataFrame, policy: RegressionPoli
     drops = [_mean_drop(wins, row, policy) for row in _with_baseline(wins, means)]
     rows += drops or [{"check": "mean drop", "state": "unknown", "n": 0, "note": "no win has a change to average"}]
     if policy.alpha_global:
-        off_plan = any(row["check"] == PLAN and row["state"] != "met" for row in rows)
+        off_plan = any(row["check"] == PLANNED and row["state"] != "met" for row in rows)
         rows.append(_not_tested("the plan is not met") if off_plan else _global(means, policy))
     return _frame(rows)
 
@@ -120,7 +119,7 @@ def _plan(wins: pd.DataFrame, policy: RegressionPolicy, planned: int) -> dict[st
     state = "met" if n and share >= policy.min_coverage - 1e-9 else "unknown"
     spread = f" (have {int(least.min())}..{int(least.max())})" if n else ""
     note = f"{got} of {counted(n, 'win')} with the planned {counted(planned, 'trial')}{spread}"
-    return {"check": PLAN, "state": state, "estimate": share, "bar": policy.min_coverage, "n": n, "note": note}
+    return {"check": PLANNED, "state": state, "estimate": share, "bar": policy.min_coverage, "n": n, "note": note}
 
 
 def _with_baseline(wins: pd.DataFrame, means: pd.DataFrame) -> list[dict[str, Any]]:

@@ -42,6 +42,7 @@ def verdict_reason(
         found = checks[(checks["check"] == GLOBAL) & (checks["state"] == "unmet")]
         return [f"{_start(note)}." for note in found["note"]]
     open_checks = checks[(checks["state"] == "unknown") & (checks["check"] != GLOBAL)]
+    open_checks = open_checks.sort_values("check", key=lambda check: check != deciding, kind="stable")
     if not len(open_checks):
         return ["No metric allows a verdict, so nothing can be said."]
     return _collapse(rows, policy) + [

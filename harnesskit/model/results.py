@@ -9,6 +9,9 @@ ONLY_BASELINE = "only in the baseline: not in the candidate run"
 ONLY_CANDIDATE = "no baseline score: only in the candidate"
 """Reasons of cases on one side only: compared with nothing, and counted apart from what is inconclusive."""
 
+PLANNED = "planned trials"
+"""Name of the check that the trials of a fixed plan are there."""
+
 CASE_DELTAS = Contract(
     name="case deltas",
     grain="case and metric",

@@ -120,7 +120,7 @@ def plot_comparison(comparison: pd.DataFrame, *, ax: Axes | None = None, top: in
         note = text_style(axes, va="center", ha="left", fontsize=8.5)
         axes.text(1.02, position, _means(row), transform=axes.get_yaxis_transform(), clip_on=False, **note)
     _name_changes(axes, shown, ("kind", "metric"))
-    legend_above(axes, [_ZERO.handle("baseline"), _MEAN.handle("candidate, mean change and interval")])
+    legend_above(axes, [_ZERO.handle("baseline"), _MEAN.handle("candidate, mean change and 95 % interval")])
     return axes
 
 
@@ -186,7 +186,7 @@ def _name_changes(axes: Axes, shown: pd.DataFrame, columns: tuple[str, str]) -> 
     labels = row_labels(pair_texts(shown, columns))
     metrics = list(dict.fromkeys(plain(value) for value in shown["metric"]))
     unit = labels.by_text[metrics[0]] if len(metrics) == 1 else "the metric"
-    label = f"change, candidate minus baseline (unit of {unit})"
+    label = f"change, candidate minus baseline (unit of {unit}); lines: 95 % intervals"
     if labels.keys:
         label += (
             f"\n{next(iter(labels.keys))} …: a name that this font cannot draw; the key table or label_keys() has it"

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from harnesskit.model.decision import CASE_STATUSES, Decision
-from harnesskit.model.results import CASE_DELTAS, COMPARISON
+from harnesskit.model.results import CASE_DELTAS, COMPARISON, ONLY_BASELINE, ONLY_CANDIDATE, PLANNED
 from harnesskit.plots.labels import label_keys
 from harnesskit.plots.regression import pair_texts, plot_case_deltas, plot_comparison
 from harnesskit.reports.cells import Column
@@ -102,7 +102,7 @@ def regression_report(
     sections: list[tuple[str, list[Block]]] = [
         ("In short", [_tally(ranked)]),
         ("Evidence", _ledger(ledger, comparison)),
-        ("What is compared with what", _compared(ranked, comparison, runs)),
+        ("What is compared with what", _compared(ranked, comparison, runs, decision.subject)),
         ("Runs in this workspace", _overview(overview)),
         ("Policy", _policy(decision)),
         ("Metrics", _metrics(comparison)),
@@ -116,8 +116,12 @@ def regression_report(
 
 
 def _tally(deltas: pd.DataFrame) -> Tally:
-    counts = deltas["status"].value_counts()
-    return Tally(tuple((status, int(counts.get(status, 0))) for status in CASE_STATUSES), "changes (case × metric)")
+    alone = deltas["reason"].isin([ONLY_BASELINE, ONLY_CANDIDATE]) if "reason" in deltas else deltas["status"].isna()
+    counts = deltas.loc[~alone, "status"].value_counts()
+    found = [(status, int(counts.get(status, 0))) for status in CASE_STATUSES]
+    if alone.any():
+        found.append(("on one side only", int(alone.sum())))
+    return Tally(tuple(found), "changes (case × metric)")
 
 
 def _ledger(ledger: pd.DataFrame | None, comparison: pd.DataFrame) -> list[Block]:
@@ -130,8 +134,8 @@ def _ledger(ledger: pd.DataFrame | None, comparison: pd.DataFrame) -> list[Block
     return blocks
 
 
-def _compared(deltas: pd.DataFrame, comparison: pd.DataFrame, runs: pd.DataFrame | None) -> list[Block]:
-    blocks: list[Block] = [Prose(tuple(compared(deltas, comparison)))]
+def _compared(deltas: pd.DataFrame, comparison: pd.DataFrame, runs: pd.DataFrame | None, subject: str) -> list[Block]:
+    blocks: list[Block] = [Prose(tuple(compared(deltas, comparison, runs, subject)))]
     if uses_captured(deltas, comparison):
         blocks.append(Prose((CAPTURED,), strong=True))
     if runs is not None:
@@ -150,7 +154,8 @@ def _policy(decision: Decision) -> list[Block]:
     if not decision.policy:
         return []
     columns = (Column("field", "Field", "text"), Column("value", "Value", "text"), Column("meaning", "Meaning", "text"))
-    words = Prose(tuple(policy_words(decision.policy)), listed=True)
+    plan = decision.checks[decision.checks["check"] == PLANNED] if "check" in decision.checks else decision.checks[:0]
+    words = Prose((*policy_words(decision.policy), *(f"{note}." for note in plan.get("note", ()))), listed=True)
     table = Table("policy", "Every field of the policy", policy_table(decision.policy), columns, open_rows=0)
     return [words, table]
 
@@ -171,7 +176,7 @@ def _doubts(comparison: pd.DataFrame) -> list[Block]:
 
 
 def _cases(deltas: pd.DataFrame) -> list[Block]:
-    title = "Change of each case with its interval, worst first"
+    title = "Change of each case with its 95 % interval, worst first"
     charts = _charts(plot_case_deltas, deltas, title, forest_finding, ("case_id", "metric"))
     return [*charts, Table("case_deltas", "Change of each case, one row per case and metric", deltas, CASES)]
 

@@ -18,8 +18,10 @@ CAPTURED = (
 )
 
 
-def compared(deltas: pd.DataFrame, comparison: pd.DataFrame) -> list[str]:
-    """Return the sentences that say what was compared with what."""
+def compared(
+    deltas: pd.DataFrame, comparison: pd.DataFrame, runs: pd.DataFrame | None = None, subject: str = ""
+) -> list[str]:
+    """Return the sentences that say what was compared; `runs` holds the run judged (`subject`) and its baseline."""
     cases = deltas["case_id"].nunique(dropna=False)
     metrics = deltas["metric"].nunique(dropna=False)
     said = [f"{count(cases, 'case')} on {count(metrics, 'metric')}: candidate minus baseline, one comparison per case."]
@@ -28,12 +30,23 @@ def compared(deltas: pd.DataFrame, comparison: pd.DataFrame) -> list[str]:
                     f"{_spread(deltas['n_candidate'])} in the candidate.")  # fmt: skip
     sources = _sources(deltas, comparison)
     if sources == {"control"}:
-        said.append("The baseline was measured again in control runs, without the change.")
+        said.append(_measured(runs, subject))
     elif sources == {"captured"}:
         said.append("The baseline is the captured scores: what each case scored when it was put into the set.")
     elif sources:
-        said.append("The baseline is control runs for some cases and captured scores for others.")
+        said.append("The baseline is runs for some cases and captured scores for others.")
     return said
+
+
+def _measured(runs: pd.DataFrame | None, subject: str) -> str:
+    """Return what a baseline that was not captured is, by the roles of its runs."""
+    others = None if runs is None or "run_id" not in runs else runs[runs["run_id"] != subject]
+    if others is None or others.empty or "role" not in others:
+        return "The baseline was measured in runs of its own; it is not the captured scores."
+    names = ", ".join(f"{role} run {_name(run)}" for run, role in zip(others["run_id"], others["role"], strict=True))
+    if (others["role"] == "control").all():
+        return f"The baseline was measured again without the change: {names}."
+    return f"The baseline is {names}: not a control run, so what changed between the two is for you to know."
 
 
 def uses_captured(deltas: pd.DataFrame, comparison: pd.DataFrame) -> bool:
@@ -67,7 +80,7 @@ def policy_words(policy: dict[str, Any]) -> list[str]:
     )
     words = [regressed, unchanged, shared, needed]
     if known.trials is not None:
-        words.append(f"The plan was fixed in advance: {count(known.trials, 'trial')} per case.")
+        words.append(f"The plan is {count(known.trials, 'trial')} per case; a case with fewer is not judged.")
     return words
 
 
@@ -97,7 +110,7 @@ def forest_finding(deltas: pd.DataFrame) -> str:
     interval = cell(row["low"], "interval", high=row["high"]).text
     return (
         f"Changes of cases: {said}. First row: {_name(row['case_id'])} on {_name(row['metric'])}, "
-        f"{row['status']}, change {number(float(row['delta']), signed=True)} (interval {interval})."
+        f"{row['status']}, change {number(float(row['delta']), signed=True)} (95 % interval {interval})."
     )
 
 
@@ -109,7 +122,7 @@ def comparison_finding(comparison: pd.DataFrame) -> str:
         interval = cell(row["low"], "interval", high=row["high"]).text
         said.append(f"{_name(row['kind'])} {_name(row['metric'])} {change} ({interval})")
     more = len(comparison) - len(said)
-    return "Mean change with interval: " + "; ".join(said) + (f"; and {more} more." if more else ".")
+    return "Mean change with its 95 % interval: " + "; ".join(said) + (f"; and {more} more." if more else ".")
 
 
 def count(n: int, noun: str) -> str:

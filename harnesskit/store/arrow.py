@@ -50,10 +50,17 @@ def _series(column: pa.ChunkedArray) -> Any:
     if kind in _NULLABLE:
         return column.to_pandas(types_mapper=_NULLABLE.get)
     if pa.types.is_decimal(kind) and kind.scale == 0:  # what DuckDB's sum() of integers gives
-        return pd.Series(column.to_pylist(), dtype=object).map(int, na_action="ignore").astype("Int64", errors="ignore")
+        return _whole(column.to_pylist())
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return column.cast(pa.float64()).to_pandas()
     values = column.to_pylist()
     if pa.types.is_list(kind):
         values = [None if value is None else Labels(value) for value in values]
     return pd.Series(values, dtype=object)
+
+
+def _whole(values: list[Any]) -> Any:
+    """Return whole numbers of any size: ``Int64`` when they all fit, else exact Python ints."""
+    ints = [None if value is None else int(value) for value in values]
+    fits = all(value is None or -(2**63) <= value < 2**63 for value in ints)
+    return pd.Series(ints, dtype="Int64" if fits else object)

@@ -55,7 +55,7 @@ def test_captured_baselines_are_called_biased():
     }  # fmt: skip
     assert "biased by selection" in words["captured"]
     assert "biased by selection" not in words["control"]
-    assert "measured again in control runs" in words["control"]
+    assert "measured in runs of its own" in words["control"]
 
 
 def test_one_sided_cases_are_listed(hostile_report):
