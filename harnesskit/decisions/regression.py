@@ -176,7 +176,7 @@ def _asked(rows: pd.DataFrame, n_asked: int | None) -> Asked:
 
 
 def _same_policy(deltas: pd.DataFrame, rules: RegressionPolicy) -> None:
-    made = sorted({str(p) for p in deltas["policy"].dropna()}) if "policy" in deltas else []
+    made = sorted({str(p) for p in deltas["policy"].dropna().unique()}) if "policy" in deltas else []
     if made and made != [rules.label]:
         raise PolicyError(
             f"the deltas were made under policy {', '.join(map(repr, made))}, the decision asks for {rules.label!r}; "

@@ -126,7 +126,7 @@ def _with_baseline(wins: pd.DataFrame, means: pd.DataFrame) -> list[dict[str, An
     """Return a row per metric that some win has a baseline in: its mean drop, or nothing when none was compared."""
     asked = wins[(wins["n_baseline"] > 0) & wins["judged"] & (wins["status"] != "skipped")]
     known = {str(row["metric"]): {str(k): v for k, v in row.items()} for row in means.to_dict("records")}
-    return [{**known.get(metric, {}), "metric": metric} for metric in sorted(set(asked["metric"]))]
+    return [{**known.get(metric, {}), "metric": metric} for metric in sorted(asked["metric"].unique())]
 
 
 def _mean_drop(wins: pd.DataFrame, row: dict[str, Any], policy: RegressionPolicy) -> dict[str, Any]:

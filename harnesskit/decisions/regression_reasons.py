@@ -120,7 +120,7 @@ def _captured(rows: pd.DataFrame, policy: RegressionPolicy) -> list[str]:
 def _left_out(rows: pd.DataFrame) -> list[str]:
     found = []
     noun = "case" if (rows["kind"] != "win").any() else "win"
-    tried = set(rows.loc[rows["status"] != "skipped", "case_id"])
+    tried = rows.loc[rows["status"] != "skipped", "case_id"].unique()
     gone = rows[~rows["case_id"].isin(tried)].drop_duplicates("case_id")
     if len(gone):
         found.append(f"{counted(len(gone), noun)} skipped: {reasons_counted(gone['reason'], once=True)}.")

@@ -160,7 +160,7 @@ def _p_drop(drop: MeanInterval) -> float:
 
 
 def _source(paired: pd.DataFrame) -> str | None:
-    found = sorted(set(paired["baseline_source"].dropna()))
+    found = sorted(paired["baseline_source"].dropna().unique())
     return None if not found else str(found[0]) if len(found) == 1 else "mixed"
 
 

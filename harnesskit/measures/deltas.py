@@ -92,8 +92,8 @@ def _working_frame(pairs: Pairs, scale: pd.DataFrame, policy: RegressionPolicy) 
     """Return cells, evidence and scale side by side, one row per case and metric."""
     at = scale.index.get_indexer(pd.Index(pairs.cells["metric"]))
     of_metric = {str(column): values.to_numpy()[at] for column, values in scale.items()}
-    columns = {**dict(pairs.cells.items()), **dict(weigh(pairs, scale).items()), **of_metric}
-    work = pd.DataFrame(columns, index=pairs.cells.index)
+    columns = {str(name): values for part in (pairs.cells, weigh(pairs, scale)) for name, values in part.items()}
+    work = pd.DataFrame(columns | of_metric, index=pairs.cells.index)
     work["delta"] = work["candidate"] - work["baseline"]
     work.loc[work["mismatch"].notna(), list(_COMPARED)] = None  # two graders: two scales
     work["case"] = pd.factorize(work["case_id"])[0]

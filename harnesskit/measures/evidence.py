@@ -43,7 +43,7 @@ def scales(pairs: Pairs, metrics: Metrics) -> pd.DataFrame:
     rows = []
     cell_metric = pairs.cells["metric"].to_numpy(dtype=object)[pairs.runs["cell"].to_numpy()]
     limits = pairs.runs["value"].groupby(cell_metric).agg(["min", "max"]) if len(pairs.runs) else pd.DataFrame()
-    for name in sorted(set(pairs.cells["metric"])):
+    for name in sorted(pairs.cells["metric"].unique()):
         metric = metrics[name]
         ends = limits.loc[name].tolist() if name in limits.index else []
         rows.append({"metric": name, **_scale(metric, ends)})

@@ -85,7 +85,8 @@ def pair_cases(
     cells["mismatch"] = graders["mismatch"]
     runs = trials.loc[trials["state"] == SCORED, ["cell", "arm", "value", "fingerprint"]]
     runs = runs.assign(group=pd.factorize(runs.pop("fingerprint"), sort=True)[0])
-    runs = runs.sort_values(["cell", "arm", "group", "value"], ignore_index=True)  # sums must not depend on row order
+    columns = [runs[name].to_numpy() for name in ("value", "group", "arm", "cell")]
+    runs = runs.iloc[np.lexsort(columns)].reset_index(drop=True)  # sums must not depend on row order
     return Pairs(cells, trials, runs, (sides[0].n_unmatched, sides[1].n_unmatched))
 
 

@@ -133,10 +133,13 @@ def _captured(rows: pd.DataFrame) -> NDArray[np.bool_]:
 def _states(rows: pd.DataFrame, trials: pd.DataFrame, metrics: Metrics) -> tuple[Any, Any]:
     """Return the state of each row and why it has no score."""
     value = trials["value"].to_numpy()
+    outside, scale = _outside(trials, metrics)
+    bare = not {"status", "reason"} & set(rows.columns)
+    if bare and np.isfinite(value).all() and not outside.any() and trials["metric"].notna().all():
+        return SCORED, None
     status = _text(rows["status"]).fillna("").to_numpy() if "status" in rows else np.full(len(rows), "", dtype=object)
     ok = np.isin(status.astype(str), _SCORED_STATUSES)
     finite, missing = np.isfinite(value), np.isnan(value)
-    outside, scale = _outside(trials, metrics)
     outside &= finite
     nameless = finite & trials["metric"].isna().to_numpy(dtype=bool)
     state = np.where(ok & finite & ~outside & ~nameless, SCORED, UNSCORED).astype(object)
