@@ -15,6 +15,7 @@ from harnesskit.decisions.regression import decide_regression
 from harnesskit.measures.comparison import compare_runs
 from harnesskit.measures.deltas import case_deltas, case_statuses
 from harnesskit.measures.ledger import evidence_ledger
+from harnesskit.measures.missing import missing_bounds
 from harnesskit.model.decision import Decision
 from harnesskit.model.errors import WorkspaceError, listed, nearest
 from harnesskit.model.metrics import Metrics
@@ -22,6 +23,7 @@ from harnesskit.model.policy import RegressionPolicy
 from harnesskit.model.results import ONLY_BASELINE, ONLY_CANDIDATE, RUN_VERDICTS
 from harnesskit.reports.model import Report
 from harnesskit.reports.regression import regression_report
+from harnesskit.trials.adaptive_rows import side_frames
 from harnesskit.trials.regression_report import RegressionReport
 from harnesskit.trials.stored_adaptive import adaptive_verdict, read_adaptive
 
@@ -47,6 +49,8 @@ class RegressionResult:
         The run in the reference's terms, when it was made under the policy ``reference``.
     adaptive
         Whether the run decided itself what to replay; its verdict follows from what it froze.
+    before, after
+        The scores of both sides, as `harnesskit.case_deltas` takes them.
     """
 
     run_id: str
@@ -60,6 +64,8 @@ class RegressionResult:
     root: str = field(repr=False)
     summary: RegressionReport | None = field(default=None, repr=False)
     adaptive: bool = field(default=False, repr=False)
+    before: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
+    after: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
 
     @property
     def clean(self) -> bool:
@@ -232,9 +238,13 @@ def judge_run(
     rules: Any = RegressionPolicy.parse(policy)
     deltas = case_deltas(baseline, candidate, policy=rules, metrics=metrics)
     comparison = compare_runs(deltas)
-    decision = decide_regression(deltas, comparison, policy=rules, subject=run_id, n_asked=n_asked, remarks=remarks)
+    missing = missing_bounds(baseline, candidate, metrics=metrics)
+    decision = decide_regression(
+        deltas, comparison, policy=rules, subject=run_id, n_asked=n_asked, remarks=remarks, missing=missing
+    )
     ledger = evidence_ledger(baseline, candidate, metrics=metrics)
-    return RegressionResult(run_id, baseline_id, deltas, comparison, ledger, runs, problems, decision, root)
+    frames = deltas, comparison, ledger, runs, problems
+    return RegressionResult(run_id, baseline_id, *frames, decision, root, before=baseline, after=candidate)
 
 
 def judge_adaptive(root: Path, run_id: str, runs: pd.DataFrame, problems: pd.DataFrame) -> RegressionResult | None:
@@ -244,6 +254,7 @@ def judge_adaptive(root: Path, run_id: str, runs: pd.DataFrame, problems: pd.Dat
         return None
     stopped = json.loads(row.parameters or "{}").get("stopped")
     found = adaptive_verdict(frozen, records, subject=run_id, stopped=stopped)
+    before, after = side_frames(frozen, records)
     sources = [str(one) for one in frozen.baseline.get("runs", ())]
     return RegressionResult(
         run_id,
@@ -256,4 +267,6 @@ def judge_adaptive(root: Path, run_id: str, runs: pd.DataFrame, problems: pd.Dat
         found.decision,
         str(root),
         adaptive=True,
+        before=before,
+        after=after,
     )
