@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,3 +133,13 @@ def test_whole_numbers_of_any_size_come_back_exact(demo: hk.Harness) -> None:
     large = 10**37
     assert demo.sql(f"SELECT {large}::HUGEINT AS n")["n"].tolist() == [large]
     assert str(demo.sql("SELECT sum(x) AS n FROM (SELECT 1 AS x UNION ALL SELECT 2)")["n"].dtype) == "Int64"
+
+
+def test_a_kind_that_the_journal_misspelt_stays_protected(tmp_path: Path) -> None:
+    (tmp_path / "evalset").mkdir()
+    result = {"case_id": "c-1", "kind": "Win", "status": "regressed", "replay_scores": {"q": 0.2},
+              "baseline_scores": {"q": 0.9}}  # fmt: skip
+    record = {"type": "regression", "ts": "2026-06-01T10:00:00+00:00", "total": 1, "results": [result]}
+    (tmp_path / "journal.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
+    deltas = hk.open(tmp_path).regression().deltas
+    assert deltas[["case_id", "kind", "n_candidate"]].to_numpy().tolist() == [["c-1", "win", 1]]

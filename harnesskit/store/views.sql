@@ -126,9 +126,13 @@ SELECT * FROM raw.labels WHERE getvariable('as_of') IS NULL OR "at" <= getvariab
 CREATE VIEW decisions AS
 SELECT * FROM raw.decisions WHERE getvariable('as_of') IS NULL OR "at" <= getvariable('as_of');
 
+-- The kind that a sample was recorded with; anything but win and failure is missing, so its case stays protected.
+CREATE MACRO known_kind(attributes) AS
+    CASE WHEN attributes ->> '$.kind' IN ('win', 'failure') THEN attributes ->> '$.kind' END;
+
 -- One row per counting sample, metric and grader: what every measure takes.
 CREATE VIEW case_scores AS
-SELECT s.sample_id, s.run_id, r.role, s.arm, s.case_id, coalesce(c.kind, s.attributes ->> '$.kind') AS kind,
+SELECT s.sample_id, s.run_id, r.role, s.arm, s.case_id, coalesce(c.kind, known_kind(s.attributes)) AS kind,
     s.session_id, s.cluster, s.trial, s.pair, s.round, g.metric, g.grader, g.grader_version, g.value, g.status,
     g.reason, s.occurred_at, s.candidate_surfaced
 FROM samples AS s

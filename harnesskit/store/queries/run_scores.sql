@@ -4,7 +4,7 @@ SELECT sample_id, run_id, role, arm, case_id, kind, session_id, cluster, trial, 
     grader_version, value, status, reason, occurred_at, candidate_surfaced
 FROM case_scores WHERE run_id = $run
 UNION ALL
-SELECT s.sample_id, s.run_id, r.role, s.arm, s.case_id, coalesce(c.kind, s.attributes ->> '$.kind'), s.session_id,
+SELECT s.sample_id, s.run_id, r.role, s.arm, s.case_id, coalesce(c.kind, known_kind(s.attributes)), s.session_id,
     s.cluster, s.trial, s.pair, s.round, NULL, NULL, NULL, NULL,
     CASE WHEN s.status = 'skipped' THEN 'skipped' ELSE 'unscored' END, coalesce(s.reason, s.status), s.occurred_at,
     s.candidate_surfaced
