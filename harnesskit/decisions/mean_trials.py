@@ -58,7 +58,10 @@ def plan_mean(wins: pd.DataFrame, checks: pd.DataFrame, policy: RegressionPolicy
     """
     open_checks = set(checks.loc[checks["state"] == "unknown", "check"])
     rows = wins[wins["drop"].notna()]
-    plans = [_factor(g, policy) for m, g in rows.groupby("metric", sort=True) if mean_check(str(m)) in open_checks]
+    groups = [g for m, g in rows.groupby("metric", sort=True) if mean_check(str(m)) in open_checks]
+    if any(_fell_from_capture(group) for group in groups):
+        return None  # a control run settles that, not more trials
+    plans = [_factor(group, policy) for group in groups]
     factors = [factor for factor in plans if factor is not None]
     if not factors:
         return None
@@ -83,6 +86,12 @@ def plan_sentence(plan: MeanPlan) -> str:
     what = counted(plan.each, "more trial")
     both = f"of every win on both sides ({plan.total} of the candidate)"
     return f"About {what} {both} would settle the mean, the change as seen."
+
+
+def _fell_from_capture(rows: pd.DataFrame) -> bool:
+    """Whether a metric fell by more than the tolerance from captured scores, which alone never fail a run."""
+    bar = float((rows["tolerance"] / rows["unit"]).iloc[0])
+    return bool((rows["baseline_source"] == "captured").any() and float(rows["drop"].mean()) > bar)
 
 
 def _factor(rows: pd.DataFrame, policy: RegressionPolicy) -> float | None:

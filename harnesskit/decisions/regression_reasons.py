@@ -11,6 +11,8 @@ from harnesskit.decisions.case_words import NAMED, got_worse, suspects
 from harnesskit.decisions.evidence_notes import ONE_SIDE, notes, one_sided_reasons, scale_note
 from harnesskit.decisions.regression_checks import COVERAGE, GLOBAL, PROTECTED
 from harnesskit.decisions.wording import and_more, counted, name, reasons_counted, shown
+from harnesskit.model.results import GRADERS_DIFFER
+from harnesskit.model.text import visible
 
 if TYPE_CHECKING:
     from harnesskit.model.policy import RegressionPolicy
@@ -45,7 +47,8 @@ def verdict_reason(
     open_checks = open_checks.sort_values("check", key=lambda check: check != deciding, kind="stable")
     if not len(open_checks):
         return ["No metric allows a verdict, so nothing can be said."]
-    return _collapse(rows, policy) + [
+    first = [*_two_graders(rows), *_collapse(rows, policy)]
+    return first + [
         _open_words(str(check), str(note), policy)
         for check, note in zip(open_checks["check"], open_checks["note"], strict=True)
     ]
@@ -61,6 +64,14 @@ def _open_words(check: str, note: str, policy: RegressionPolicy) -> str:
     if check == PROTECTED:
         return f"Too few wins could be decided one by one: {note}."
     return f"Open: {check}: {note.removeprefix('mean drop ')}."
+
+
+def _two_graders(rows: pd.DataFrame) -> list[str]:
+    """Return a sentence per metric that two graders scored, at most five."""
+    apart = rows[rows["reason"].astype(str).str.startswith(GRADERS_DIFFER)].drop_duplicates("metric")
+    pairs = zip(apart["metric"].head(NAMED), apart["reason"].head(NAMED), strict=True)
+    said = [f"No verdict in {name(m)}: {visible(str(why))}; score both sides with one grader" for m, why in pairs]
+    return and_more(said, len(apart), "metric")
 
 
 def _collapse(rows: pd.DataFrame, policy: RegressionPolicy) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from harnesskit.measures.trials import NOT_A_NUMBER, SCORED, SKIPPED, UNSCORED, Side, one_side
+from harnesskit.model.results import GRADERS_DIFFER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -163,7 +164,7 @@ def _grader_notes(cells: pd.DataFrame, sides: tuple[Side, Side]) -> dict[str, An
     before, after = (cells["metric"].map(side.graders).astype(object) for side in sides)
     differ = before.notna() & after.notna() & (before != after) & (cells["n_baseline"] > 0) & (cells["n_candidate"] > 0)
     recorded = differ & cells["captured"] & (before == HARNESS)
-    texts = "graders differ: the baseline was scored by " + before.map(repr) + ", the candidate by " + after.map(repr)
+    texts = GRADERS_DIFFER + "the baseline was scored by " + before.map(repr) + ", the candidate by " + after.map(repr)
     known = RECORDED + before.map(repr) + ", replayed by " + after.map(repr)
     return {
         "mismatch": np.where(differ & ~recorded, texts, np.array(None, dtype=object)),

@@ -9,6 +9,8 @@ ONLY_BASELINE = "only in the baseline: not in the candidate run"
 ONLY_CANDIDATE = "no baseline score: only in the candidate"
 """Reasons of cases on one side only: compared with nothing, and counted apart from what is inconclusive."""
 
+GRADERS_DIFFER = "graders differ: "
+"""How the reason begins where the two sides name different graders of a metric; nothing is compared then."""
 PLANNED = "planned trials"
 """Name of the check that the trials of a fixed plan are there."""
 
