@@ -47,6 +47,8 @@ class RegressionResult:
         The workspace, as it was given.
     summary
         The run in the reference's terms, when it was made under the policy ``reference``.
+    cases
+        What the cases that got worse and the suspects are: their rows of ``cases``.
     adaptive
         Whether the run decided itself what to replay; its verdict follows from what it froze.
     before, after
@@ -63,6 +65,7 @@ class RegressionResult:
     decision: Decision
     root: str = field(repr=False)
     summary: RegressionReport | None = field(default=None, repr=False)
+    cases: pd.DataFrame | None = field(default=None, repr=False)
     adaptive: bool = field(default=False, repr=False)
     before: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
     after: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
@@ -98,6 +101,7 @@ class RegressionResult:
             runs=self.runs,
             overview=overview,
             problems=self.problems,
+            cases=self.cases,
             title=title or f"Regression report: {self.run_id}",
             reproduce=shlex.join(command),
         )

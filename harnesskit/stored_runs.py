@@ -80,7 +80,7 @@ class StoredRuns(Tables):
         if baseline is None and (policy is None or self.policy(policy).adaptive):
             kept = judge_adaptive(self.root, run_id, self.table("runs"), self.problems())
             if kept is not None:
-                return dataclasses.replace(kept, root=self.given or kept.root)
+                return self._with_cases(kept)
         baseline_id = choose_baseline(runs, run_id, baseline)
         if baseline_id != CAPTURED:
             before = self.sql(script("queries/run_scores.sql"), run=baseline_id)
@@ -90,7 +90,7 @@ class StoredRuns(Tables):
             before = self.scores(role=CAPTURED)
         n_asked, remarks = circumstances(runs, run_id, baseline_id)
         compared = self.table("runs")
-        return judge_run(
+        result = judge_run(
             run_id=run_id,
             baseline_id=baseline_id,
             baseline=before,
@@ -99,10 +99,21 @@ class StoredRuns(Tables):
             problems=self.problems(),
             metrics=self.metrics,
             policy=self.policy(policy or "default"),
-            root=self.given or str(self.root),
+            root=str(self.root),
             n_asked=n_asked,
             remarks=remarks,
         )
+        return self._with_cases(result)
+
+    def _with_cases(self, result: RegressionResult) -> RegressionResult:
+        """Return the result with the cases that it names, and the root as it was given."""
+        from harnesskit.reports.worse_cases import concerned
+
+        cases = self.sql(
+            "SELECT case_id, notes, signature, replay_input, file FROM cases WHERE case_id IN (SELECT unnest($ids))",
+            ids=[str(case_id) for case_id in concerned(result.deltas)],
+        )
+        return dataclasses.replace(result, cases=cases, root=self.given or result.root)
 
     def regressions(self, last: int = 20, *, policy: str | RegressionPolicy | None = None) -> pd.DataFrame:
         """Return one row per stored replay run with the verdict on it (`RUN_VERDICTS`), newest first.

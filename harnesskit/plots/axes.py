@@ -8,6 +8,7 @@ user's defaults: every artist gets its style directly, so charts can be drawn in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -23,6 +24,7 @@ GOOD = "#009e73"
 INK = "#1d2430"
 PAPER = "#ffffff"
 TEXT_SIZE = 9.0
+_NARROW = 4.5  # inches up to which names stand above their rows, because beside them they would leave no room
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,15 @@ MARKS = {
 }
 
 
-def height_for(rows: int) -> float:
-    """Return the height in inches of a chart with `rows` horizontal rows."""
-    return 1.3 + 0.27 * max(rows, 2)
+def height_for(rows: int, width: float = 8.4) -> float:
+    """Return the height in inches of a chart with `rows` horizontal rows that is `width` inches wide."""
+    return 1.8 + 0.42 * max(rows, 2) if width <= _NARROW else 1.3 + 0.27 * max(rows, 2)
+
+
+def is_narrow(ax: Axes) -> bool:
+    """Whether `ax` is drawn for a phone."""
+    figure: Any = ax.get_figure()
+    return figure is not None and hasattr(figure, "get_figwidth") and bool(figure.get_figwidth() <= _NARROW)
 
 
 def axes_for(ax: Axes | None, rows: int) -> Axes:
@@ -109,14 +117,43 @@ def text_style(ax: Axes, **more: Any) -> dict[str, Any]:
 
 
 def name_rows(ax: Axes, labels: list[str]) -> None:
-    """Write `labels` down the y axis, the first on top."""
-    ax.set_yticks(range(len(labels)), labels=labels, **text_style(ax))
+    """Write `labels` down the y axis, the first on top; on a narrow chart each above its row."""
     ax.set_ylim(max(len(labels), 1) - 0.4, -0.6)
+    if not is_narrow(ax):
+        ax.set_yticks(range(len(labels)), labels=labels, **text_style(ax))
+        return
+    ax.set_ylim(max(len(labels), 1) - 0.6, -0.9)
+    ax.set_yticks(range(len(labels)), labels=[""] * len(labels))
+    for position, label in enumerate(labels):
+        _above(ax, position, label, 0.0, "left")
+
+
+def note_row(ax: Axes, position: float, text: str, **style: Any) -> None:
+    """Write `text` at the right end of a row: beside the axes, on a narrow chart above the row."""
+    if is_narrow(ax):
+        _above(ax, position, text, 1.0, "right", **style)
+        return
+    beside = text_style(ax, va="center", ha="left", fontsize=8.5, **style)
+    ax.text(1.02, position, text, transform=ax.get_yaxis_transform(), clip_on=False, **beside)
+
+
+def _above(ax: Axes, position: float, text: str, x: float, side: str, **style: Any) -> None:
+    above = text_style(ax, va="center", ha=side, fontsize=8.0, **style)
+    written = ax.text(x, position - 0.45, text, transform=ax.get_yaxis_transform(), zorder=5, **above)
+    written.set_in_layout(False)  # a long name must not push the axes out of the figure
+
+
+def name_x(ax: Axes, label: str) -> None:
+    """Write `label` under the x axis, on a narrow chart in as many lines as it takes."""
+    lines = [part for line in label.split("\n") for part in (wrap(line, 48) if is_narrow(ax) else [line])]
+    ax.set_xlabel("\n".join(lines), **text_style(ax))
 
 
 def legend_above(ax: Axes, handles: list[Any]) -> None:
-    """Put the legend above the axes, where it hides no data, four entries to a row so that it stays narrow."""
-    ncols = max(min(len(handles), 4), 1)
+    """Put the legend above the axes, where it hides no data, few entries to a row so that it stays narrow."""
+    longest = max((len(str(handle.get_label())) for handle in handles), default=0)
+    most = 4 if not is_narrow(ax) else 3 if longest < 14 else 1
+    ncols = max(min(len(handles), most), 1)
     legend = ax.legend(
         handles=handles, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=ncols, frameon=False,
         borderaxespad=0.2, handletextpad=0.3, columnspacing=1.2, fontsize=TEXT_SIZE,

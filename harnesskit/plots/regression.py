@@ -11,7 +11,19 @@ from matplotlib.patches import Patch
 
 from harnesskit.model.errors import FrameError, listed
 from harnesskit.model.results import CASE_DELTAS, COMPARISON
-from harnesskit.plots.axes import BASELINE, CANDIDATE, INK, MARKS, Mark, axes_for, legend_above, name_rows, text_style
+from harnesskit.plots.axes import (
+    BASELINE,
+    CANDIDATE,
+    INK,
+    MARKS,
+    Mark,
+    axes_for,
+    legend_above,
+    name_rows,
+    name_x,
+    note_row,
+    text_style,
+)
 from harnesskit.plots.labels import left_to_right, plain, row_labels
 
 _ZERO = Mark(BASELINE, "s")
@@ -28,7 +40,7 @@ def plot_case_deltas(deltas: pd.DataFrame, *, ax: Axes | None = None, top: int =
     Parameters
     ----------
     deltas
-        Case deltas; reads ``case_id, metric, delta, low, high, status``, and ``suspect`` when there. A column
+        Case deltas; reads ``case_id, metric, delta, low, high, status``, and ``kind``, ``suspect`` when there. A column
         ``tolerance`` (largest change that counts as none, in the metric's own unit) adds a band.
     ax
         Where to draw; new axes when None.
@@ -67,6 +79,7 @@ def plot_case_deltas(deltas: pd.DataFrame, *, ax: Axes | None = None, top: int =
             handles.append(mark.handle(status))
     handles += _suspects(axes, shown)
     _without_change(axes, shown)
+    _kinds(axes, shown)
     _name_pairs(axes, shown, deltas, ("case_id", "metric"))
     _name_changes(axes, shown, ("case_id", "metric"))
     legend_above(axes, handles)
@@ -117,8 +130,7 @@ def plot_comparison(comparison: pd.DataFrame, *, ax: Axes | None = None, top: in
     _without_change(axes, shown)
     _name_pairs(axes, shown, comparison, ("kind", "metric"))
     for position, row in enumerate(shown.to_dict("records")):
-        note = text_style(axes, va="center", ha="left", fontsize=8.5)
-        axes.text(1.02, position, _means(row), transform=axes.get_yaxis_transform(), clip_on=False, **note)
+        note_row(axes, position, _means(row))
     _name_changes(axes, shown, ("kind", "metric"))
     legend_above(axes, [_ZERO.handle("baseline"), _MEAN.handle("candidate, mean change and 95 % interval")])
     return axes
@@ -162,6 +174,15 @@ def _tolerance_band(axes: Axes, shown: pd.DataFrame) -> list[Any]:
     return [Patch(label="tolerance", **style)]
 
 
+def _kinds(axes: Axes, shown: pd.DataFrame) -> None:
+    """Write at the right of each row whether the case is a win or a failure: only wins decide."""
+    if "kind" not in shown:
+        return
+    for position, kind in enumerate(shown["kind"]):
+        quiet = {} if kind == "win" else {"color": BASELINE, "fontstyle": "italic"}
+        note_row(axes, position, row_labels([kind]).by_text[plain(kind)], gid="kind", **quiet)
+
+
 def _without_change(axes: Axes, shown: pd.DataFrame) -> None:
     style = text_style(axes, color=BASELINE, va="center", ha="left", fontstyle="italic", fontsize=8.5)
     for position in np.flatnonzero(~np.isfinite(_numbers(shown["delta"]))):
@@ -191,7 +212,7 @@ def _name_changes(axes: Axes, shown: pd.DataFrame, columns: tuple[str, str]) -> 
         label += (
             f"\n{next(iter(labels.keys))} …: a name that this font cannot draw; the key table or label_keys() has it"
         )
-    axes.set_xlabel(label, **text_style(axes))
+    name_x(axes, label)
 
 
 def _means(row: dict[Any, Any]) -> str:

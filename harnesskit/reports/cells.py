@@ -15,11 +15,12 @@ import pandas as pd
 from harnesskit.model.text import shorten
 
 Kind = Literal[
-    "text", "number", "change", "count", "percent", "interval", "of", "pair", "mark", "flag", "status", "state", "auto"
-]
+    "text", "number", "change", "count", "percent", "interval", "of", "pair", "arrow", "mark", "flag", "status",
+    "state", "auto",
+]  # fmt: skip
 DASH = "–"
 TEXT_LIMIT = 400
-NUMERIC: tuple[Kind, ...] = ("number", "change", "count", "percent", "interval", "of", "pair")
+NUMERIC: tuple[Kind, ...] = ("number", "change", "count", "percent", "interval", "of", "pair", "arrow")
 SYMBOLS = {
     "regressed": "▼", "improved": "▲", "unchanged": "●", "inconclusive": "○", "skipped": "×",
     "met": "✓", "unmet": "✗", "unknown": "?", "pass": "✓", "fail": "✗", "promote": "✓", "retire": "✗", "pending": "○",
@@ -39,13 +40,17 @@ class Column:
     kind
         What its values are; ``auto`` decides by the values, ``mark`` is a flag that shows only when it is set.
     other
-        The column with the upper end of an interval, the whole that a count is of, or the second of a pair.
+        The column with the upper end of an interval, the whole that a count is of, the second of a pair, or the flag
+        that makes a status suspect.
+    rare
+        Whether it is seldom needed: folded under the table where the format can fold.
     """
 
     name: str
     label: str
     kind: Kind = "auto"
     other: str | None = None
+    rare: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,9 +76,13 @@ def cell(value: Any, kind: Kind = "auto", high: Any = None) -> Cell:
     ('', 'nan', 'yes', '[1, "a"]')
     >>> cell(-0.2, "interval", high=0.05).text
     '-0.200 to +0.050'
+    >>> cell("inconclusive", "status", high=True).text, cell(0.9, "arrow", high=0.62).text
+    ('○ suspect', '0.900 → 0.620')
     """
     if kind == "interval":
         return Cell(_interval(value, high), kind)
+    if kind == "arrow":
+        return Cell(f"{cell(value, 'number').text} → {cell(high, 'number').text}", kind)
     if kind in ("of", "pair"):
         between = " of " if kind == "of" else " / "
         return Cell(cell(value, "count").text + between + cell(high, "count").text, kind)
@@ -81,7 +90,8 @@ def cell(value: Any, kind: Kind = "auto", high: Any = None) -> Cell:
         return Cell(DASH if kind in NUMERIC else "", "text" if kind == "auto" else kind)
     if kind in ("status", "state"):
         word = str(value)
-        return Cell(f"{SYMBOLS[word]} {word}" if word in SYMBOLS else word, kind, word if word in SYMBOLS else "")
+        said = "suspect" if not missing(high) and bool(high) and word == "inconclusive" else word
+        return Cell(f"{SYMBOLS[word]} {said}" if word in SYMBOLS else said, kind, word if word in SYMBOLS else "")
     if isinstance(value, bool | np.bool_):
         return Cell("yes" if value else "" if kind == "mark" else "no", "flag")
     if isinstance(value, int | float | Decimal | np.number):

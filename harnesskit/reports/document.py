@@ -48,10 +48,17 @@ class Table:
     open_rows: int = 25
 
     def shown(self) -> tuple[Column, ...]:
-        """Return the columns to show: those asked for that the frame has, else all of it."""
+        """Return the columns to show: those asked for that hold something, seldom needed ones last; else all of it."""
         have = [str(name) for name in self.frame.columns]
-        asked = tuple(column for column in self.columns if column.name in have)
+        asked = tuple(column for column in self.columns if column.name in have and self._holds(column))
+        asked = tuple(sorted(asked, key=lambda column: column.rare))
         return asked or tuple(Column(name, name.replace("_", " ")) for name in have)
+
+    def _holds(self, column: Column) -> bool:
+        """Whether a column is worth its space: one of texts or marks that is blank in every row is not."""
+        if self.frame.empty or column.kind not in ("text", "mark", "flag") or column == self.columns[0]:
+            return True
+        return any(cell(value, column.kind).text for value in self.frame[column.name])
 
     def cells(self, limit: int) -> list[list[Cell]]:
         """Return the cells of the first `limit` rows, as every format with cells shows them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import warnings
+from inspect import signature
 from io import BytesIO
 
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -14,23 +15,34 @@ from harnesskit.plots.axes import PAPER, height_for
 from harnesskit.reports.document import Chart
 
 _RANDOM_ID = re.compile(rb'\bid="([a-z]+[0-9a-f]{10})"')
-_SPARE = re.compile(rb"<!--.*?-->|(?<=\n)[ ]+", re.DOTALL)  # comments repeat the labels, indents cost a tenth
+_SPARE = re.compile(
+    rb"<!--.*?-->|(?<=\n)[ ]+|[ ]+(?=\n)", re.DOTALL
+)  # comments repeat the labels, indents cost a tenth
+_DIGITS = re.compile(rb"(?<![\d.])([1-9]\d*\.\d\d)\d+")  # a hundredth of a pixel is enough; scales below 1 stay
 _NO_DATES = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
-def svg(chart: Chart) -> bytes:
+WIDE, NARROW = 8.4, 4.2
+"""Widths in inches: for a page, and for a phone, where the same letters take more of the width."""
+_NARROW_ROWS = 15
+
+
+def svg(chart: Chart, width: float = WIDE) -> bytes:
     """Return `chart` as an SVG image; the same chart gives the same bytes.
 
     Ids that matplotlib draws at random are renumbered in order: its own salt is a global setting, and a report must
     not touch those.
     """
-    figure = Figure(figsize=(8.4, height_for(chart.rows)), dpi=100, facecolor=PAPER, layout="constrained")
-    chart.plot(chart.frame, ax=figure.subplots())
+    few = width <= NARROW and "top" in signature(chart.plot).parameters
+    rows = min(chart.rows, _NARROW_ROWS + 1) if few else chart.rows
+    figure = Figure(figsize=(width, height_for(rows, width)), dpi=100, facecolor=PAPER, layout="constrained")
+    chart.plot(chart.frame, ax=figure.subplots(), **({"top": _NARROW_ROWS} if few else {}))
     written = BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # a glyph that is missing, a layout that does not fit: faults of ours
         FigureCanvasSVG(figure).print_svg(written, metadata=_NO_DATES)  # type: ignore[no-untyped-call]
-    return _numbered(_SPARE.sub(b"", written.getvalue()))
+    image = _DIGITS.sub(rb"\1", _SPARE.sub(b"", written.getvalue()))
+    return _numbered(image).replace(b"DejaVuSans-", b"g")  # names of glyphs, a third of the file
 
 
 def data_uri(image: bytes) -> str:

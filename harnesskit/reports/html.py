@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from harnesskit.model.decision import CASE_STATUSES, Decision
 from harnesskit.reports.cells import DASH, NUMERIC, SYMBOLS, Cell, Column, utc
 from harnesskit.reports.document import Block, Chart, Document, Prose, Table, Tally
-from harnesskit.reports.figures import data_uri, svg
+from harnesskit.reports.figures import NARROW, WIDE, data_uri, svg
 from harnesskit.reports.text import html_text
 
+REST_LIMIT = 100  # rows of the seldom needed columns
 ROW_LIMIT = 2_000  # a browser lays out a few thousand rows at once; the JSON report holds all of them
+_PLAIN = re.compile(r"[\x00-\x7f▼▲●○×✓✗→–]*")
 _CHECKS = (
     Column("check", "Check", "text"),
     Column("state", "State", "state"),
@@ -67,8 +71,22 @@ def _banner(decision: Decision) -> dict[str, Any]:
 
 
 def _checks(decision: Decision) -> dict[str, Any] | None:
-    table = Table("checks", "What the verdict rests on, one row per check", decision.checks, _CHECKS, open_rows=40)
-    return None if decision.checks.empty else _table(table)
+    checks = decision.checks
+    if checks.empty:
+        return None
+    if {"estimate", "bar"} <= set(checks):
+        checks = checks.assign(**{name: _counts(checks, name) for name in ("estimate", "bar")})
+    return _table(Table("checks", "What the verdict rests on, one row per check", checks, _CHECKS, open_rows=40))
+
+
+def _counts(checks: pd.DataFrame, name: str) -> pd.Series[Any]:
+    """Return a column of the checks in which the counts are whole numbers: estimate and bar are both whole."""
+    whole = [
+        all(isinstance(value, int | float) and float(value).is_integer() for value in pair)
+        for pair in zip(checks["estimate"], checks["bar"], strict=True)
+    ]
+    values = [int(value) if count else value for value, count in zip(checks[name], whole, strict=True)]
+    return pd.Series(values, index=checks.index, dtype=object)
 
 
 def _section(number: int, title: str, blocks: tuple[Block, ...]) -> dict[str, Any]:
@@ -81,7 +99,8 @@ def _block(block: Block) -> dict[str, Any]:
     if isinstance(block, Table):
         return {"kind": "table", **_table(block)}
     if isinstance(block, Chart):
-        return {"kind": "chart", "title": block.title, "alt": block.alt, "src": Markup(data_uri(svg(block)))}
+        images = {name: Markup(data_uri(svg(block, width))) for name, width in (("src", WIDE), ("narrow", NARROW))}
+        return {"kind": "chart", "title": block.title, "alt": block.alt, **images}
     return _tally(block) if isinstance(block, Tally) else {"kind": "code", "text": block.text}
 
 
@@ -97,21 +116,33 @@ def _tally(tally: Tally) -> dict[str, Any]:
 
 def _table(table: Table) -> dict[str, Any]:
     rows = table.cells(ROW_LIMIT)
-    heads = [{"label": column.label, "right": _right(rows, i, column)} for i, column in enumerate(table.shown())]
+    columns = table.shown()
+    heads = [{"label": column.label, "right": _right(rows, i, column)} for i, column in enumerate(columns)]
+    main = [i for i, column in enumerate(columns) if not column.rare]
+    rest = [i for i, column in enumerate(columns) if column.rare]
+    shown = [_row([row[i] for i in main], [heads[i] for i in main]) for row in rows]
+    beside = [*main[:2], *rest] if rest else []
     return {
         "caption": table.caption,
-        "heads": heads,
-        "open": [_row(row, heads) for row in rows[: table.open_rows]],
-        "folded": [_row(row, heads) for row in rows[table.open_rows :]],
+        "heads": [heads[i] for i in main],
+        "open": shown[: table.open_rows],
+        "folded": shown[table.open_rows :],
         "left": max(len(table.frame) - len(rows), 0),
+        "rest_heads": [heads[i] for i in beside],
+        "rest": [_row([row[i] for i in beside], [heads[i] for i in beside]) for row in rows[:REST_LIMIT]]
+        if rest
+        else [],
+        "rest_label": ", ".join(columns[i].label for i in rest),
+        "rest_left": max(len(table.frame) - REST_LIMIT, 0) if rest else 0,
     }
 
 
-# A right-to-left name must not reorder what stands beside it, hence bdi; plain ASCII cannot, and tables are long.
+# A right-to-left name must not reorder what stands beside it, hence bdi; ASCII and our own signs cannot, and tables are
+# long.
 def _row(row: list[Cell], heads: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {
-            "text": one.text if one.text.isascii() else Markup("<bdi>{}</bdi>").format(html_text(one.text)),
+            "text": one.text if _PLAIN.fullmatch(one.text) else Markup("<bdi>{}</bdi>").format(html_text(one.text)),
             "class": _class(one, head["right"]),
         }
         for one, head in zip(row, heads, strict=True)
@@ -119,7 +150,7 @@ def _row(row: list[Cell], heads: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _class(one: Cell, right: bool) -> str:
-    size = len(one.text) if one.kind == "text" else 0
+    size = max(map(len, one.text.split("\n"))) if one.kind == "text" else 0
     names = ["r"] if right else ["long wide"] if size > 55 else ["long"] if size > 28 else []
     if one.kind in ("status", "state") and one.tone:
         names.append(f"t-{one.tone}")

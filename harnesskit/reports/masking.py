@@ -181,7 +181,14 @@ def _mask_once(value: Any, column: str, seen: dict[str, Any]) -> Any:
 
 def _mask_pair(found: re.Match[str]) -> str:
     key, value = found["key"], found["value"]
-    if not is_secret_name(key.rsplit(".", 1)[-1]) or value.strip("\\\"'") in ("", MASK, "null", "true", "false"):
+    if not is_secret_name(key.rsplit(".", 1)[-1]) or value.strip("\\\"'") in (
+        "",
+        MASK,
+        MASK[:-1],
+        "null",
+        "true",
+        "false",
+    ):
         return found[0]
     bare = value.strip("\\\"'")
     if bare.isdigit() and (len(bare) < 4 or not key.lower().endswith(_NUMERIC_TOO)):

@@ -9,14 +9,16 @@ from typing import Any
 import pandas as pd
 
 from harnesskit.model.decision import CASE_STATUSES, Decision
+from harnesskit.model.errors import listed
 from harnesskit.model.results import CASE_DELTAS, COMPARISON, ONLY_BASELINE, ONLY_CANDIDATE, PLANNED
 from harnesskit.plots.labels import label_keys
 from harnesskit.plots.regression import pair_texts, plot_case_deltas, plot_comparison
 from harnesskit.reports.cells import Column
 from harnesskit.reports.document import Block, Chart, Code, Prose, Section, Table, Tally
+from harnesskit.reports.fingerprints import changed
 from harnesskit.reports.masking import mask_frame
 from harnesskit.reports.model import Report
-from harnesskit.reports.ordering import worst_first
+from harnesskit.reports.ordering import case_states, worst_first
 from harnesskit.reports.regression_columns import CASES, LEDGER, METRICS, OVERVIEW, RUNS, STATES
 from harnesskit.reports.regression_words import (
     CAPTURED,
@@ -27,6 +29,7 @@ from harnesskit.reports.regression_words import (
     policy_words,
     uses_captured,
 )  # fmt: skip
+from harnesskit.reports.worse_cases import worse_cases
 
 _ONE_SIDED = ("case_id", "metric", "kind", "n_baseline", "reason")
 _COMMON_SCALE = 1.0  # metrics whose changes all lie within this share one chart; any other gets its own
@@ -43,6 +46,7 @@ def regression_report(
     runs: pd.DataFrame | None = None,
     overview: pd.DataFrame | None = None,
     problems: pd.DataFrame | None = None,
+    cases: pd.DataFrame | None = None,
     title: str = "Regression report",
     reproduce: str | Sequence[str] | None = None,
     metadata: Mapping[str, Any] | None = None,
@@ -66,6 +70,8 @@ def regression_report(
         Other runs of the workspace with their verdicts (`harnesskit.model.results.RUN_VERDICTS`), newest first.
     problems
         What was wrong on the way in, rows of ``problems``; None when it was not looked at, which the report says.
+    cases
+        Rows of ``cases``: what the cases that got worse and the suspects are. Not shown when None.
     title
         Heading of the report.
     reproduce
@@ -100,7 +106,8 @@ def regression_report(
     COMPARISON.require(comparison, "kind", "metric", "baseline", "candidate", "delta", "low", "high", by=by)
     ranked = worst_first(deltas)
     sections: list[tuple[str, list[Block]]] = [
-        ("In short", [_tally(ranked)]),
+        ("In short", [*_case_tallies(ranked), _tally(ranked)]),
+        ("The cases that got worse", _worse(ranked, cases)),
         ("Evidence", _ledger(ledger, comparison)),
         ("What is compared with what", _compared(ranked, comparison, runs, decision.subject)),
         ("Runs in this workspace", _overview(overview)),
@@ -113,6 +120,29 @@ def regression_report(
     ]
     made = tuple(Section(heading, tuple(blocks)) for heading, blocks in sections if blocks)
     return Report(title, decision, made, created_at, dict(metadata or {}))
+
+
+def _case_tallies(deltas: pd.DataFrame) -> list[Tally]:
+    """Return the cases of each kind, each once, by what its metrics say together."""
+    if "kind" not in deltas:
+        return []
+    found = []
+    for kind, noun in (("win", "protected win"), ("failure", "failure")):
+        states = case_states(deltas[deltas["kind"] == kind])
+        counts = states.value_counts()
+        if len(states):
+            found.append(
+                Tally(
+                    tuple((str(s), int(counts.get(s, 0))) for s in CASE_STATUSES),
+                    f"{noun}{'' if len(states) == 1 else 's'} (cases)",
+                )
+            )
+    return found
+
+
+def _worse(deltas: pd.DataFrame, cases: pd.DataFrame | None) -> list[Block]:
+    table = None if cases is None else worse_cases(deltas, cases)
+    return [] if table is None else [table]
 
 
 def _tally(deltas: pd.DataFrame) -> Tally:
@@ -130,7 +160,11 @@ def _ledger(ledger: pd.DataFrame | None, comparison: pd.DataFrame) -> list[Block
     caption = "Cases asked for and scored, one row per kind and metric"
     blocks.append(Table("scored", caption, comparison[columns], LEDGER))
     if ledger is not None:
-        blocks.append(Table("ledger", "What became of every case and trial", ledger, STATES, open_rows=0))
+        caption = (
+            "What became of every case and trial: a case with a scored trial counts as scored, so trials can be lost "
+            "where no case is"
+        )
+        blocks.append(Table("ledger", caption, ledger, STATES, open_rows=0))
     return blocks
 
 
@@ -139,6 +173,8 @@ def _compared(deltas: pd.DataFrame, comparison: pd.DataFrame, runs: pd.DataFrame
     if uses_captured(deltas, comparison):
         blocks.append(Prose((CAPTURED,), strong=True))
     if runs is not None:
+        said = changed(runs, subject)
+        blocks += [Prose(tuple(said))] if said else []
         blocks.append(Table("runs", "The runs compared, one row per run", runs, RUNS))
     return blocks
 
@@ -146,7 +182,7 @@ def _compared(deltas: pd.DataFrame, comparison: pd.DataFrame, runs: pd.DataFrame
 def _overview(overview: pd.DataFrame | None) -> list[Block]:
     if overview is None or overview.empty:
         return []
-    caption = "Each run judged alone by the same policy, newest first"
+    caption = "Each run judged alone by the same policy, newest first; every count is of cases"
     return [Table("overview", caption, overview, OVERVIEW)]
 
 
@@ -161,7 +197,8 @@ def _policy(decision: Decision) -> list[Block]:
 
 
 def _metrics(comparison: pd.DataFrame) -> list[Block]:
-    table = Table("comparison", "Mean change, one row per kind and metric", comparison, METRICS)
+    caption = "Mean change, one row per kind and metric; every count is of cases"
+    table = Table("comparison", caption, comparison, METRICS)
     title = "Mean change from the baseline (square) to the candidate (dot), with its 95 % interval"
     charts = _charts(plot_comparison, comparison, title, comparison_finding, ("kind", "metric"))
     return [table, *_doubts(comparison), *charts]
@@ -171,7 +208,10 @@ def _doubts(comparison: pd.DataFrame) -> list[Block]:
     if "warning" not in comparison:
         return []
     doubts = comparison.loc[comparison["warning"].notna(), ["kind", "metric", "warning"]]
-    said = [f"{row['kind']}, {row['metric']}: {row['warning']}." for row in doubts.to_dict("records")]
+    said = []
+    for warning, rows in doubts.groupby("warning", sort=False):
+        names = [f"{row['kind']} {row['metric']}" for row in rows.to_dict("records")]
+        said.append(f"{str(warning)[:1].upper()}{str(warning)[1:]}: {listed(names, 8)}.")
     return [Prose(("Doubts about these means:",)), Prose(tuple(said), listed=True)] if said else []
 
 

@@ -71,12 +71,13 @@ def policy_words(policy: dict[str, Any]) -> list[str]:
     )
     unchanged = (
         f"It counts as unchanged when a drop of {known.tolerance:g} is excluded with {known.unchanged_level:.0%} "
-        "confidence, one-sided. Anything between is inconclusive, never a pass."
+        "confidence, one-sided. Anything between is inconclusive."
     )
     shared = f"Of the {known.alpha:g}, {known.alpha_global:g} is kept for a drop of the mean of all wins."
     needed = (
-        f"At least {known.min_coverage:.0%} of the protected wins must be scored to pass, and no win is called "
-        f"regressed on fewer than {count(known.min_trials, 'candidate trial')}."
+        f"A run passes when no win regressed, at least {known.min_coverage:.0%} of the wins are scored, and a drop of "
+        "the mean by the tolerance is excluded in every metric; single wins may then stay inconclusive. "
+        f"No win is called regressed on fewer than {count(known.min_trials, 'candidate trial')}."
     )
     words = [regressed, unchanged, shared, needed]
     if known.trials is not None:

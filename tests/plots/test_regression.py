@@ -62,7 +62,7 @@ def test_status_is_shape_and_colour_never_colour_alone():
 def test_a_row_without_a_change_says_so_and_has_no_point():
     frame = made_deltas(["a"], ["q"]).assign(status="skipped", delta=None, low=None, high=None)
     axes = drawn(frame)
-    assert [text.get_text() for text in axes.texts] == ["not compared"]
+    assert [text.get_text() for text in axes.texts if text.get_gid() != "kind"] == ["not compared"]
     assert np.isnan(np.ma.getdata(by_gid(axes, "skipped").get_offsets())[:, 0]).all() or (
         by_gid(axes, "skipped").get_offsets().mask.any()
     )
@@ -101,6 +101,25 @@ def test_hostile_names_are_literal():
         assert not label.get_parse_math()
         assert not label.get_usetex()
     axes.get_figure().savefig(BytesIO(), format="svg")  # warnings are errors: no glyph is missing
+
+
+def test_wins_and_failures_are_told_apart():
+    frame = made_deltas(["a", "b"], ["q"]).assign(kind=["win", "failure"])
+    marks = [text for text in drawn(frame).texts if text.get_gid() == "kind"]
+    assert [text.get_text() for text in marks] == ["win", "failure"]
+    assert [text.get_position()[1] for text in marks] == [0, 1]
+
+
+@pytest.mark.parametrize("plot", [plot_case_deltas, plot_comparison])
+def test_a_narrow_chart_keeps_its_names_and_its_room(plot):
+    deltas = made_deltas(["a-case-with-a-rather-long-name", "b"], ["argument_correctness"])
+    frame = deltas if plot is plot_case_deltas else made_comparison(deltas)
+    figure = Figure(figsize=(4.2, 4.0), layout="constrained")
+    axes = plot(frame, ax=figure.subplots())
+    figure.savefig(BytesIO(), format="svg")
+    names = [text.get_text() for text in axes.texts]
+    assert sum("argument_correctness" in name for name in names) == len(frame)
+    assert axes.get_position().width > 0.85
 
 
 def test_three_thousand_categories_stay_small_and_quick():

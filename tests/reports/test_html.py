@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from harnesskit.model.decision import EXIT_CODES
+from harnesskit.reports.cells import Column
 from harnesskit.reports.document import Chart, Document, Section, Table
 from harnesskit.reports.figures import svg
 from harnesskit.reports.html import ROW_LIMIT, render
@@ -95,6 +96,38 @@ def test_status_is_said_in_words(hostile_report):
 def test_missing_values_never_show_as_nan(hostile_report):
     plain = replace(hostile_report, verdict=None, sections=hostile_report.sections[:3] + hostile_report.sections[4:])
     assert not re.search(r"\b(nan|NaN|None|NaT|<NA>)\b", Page(plain.render(".html")).text)
+
+
+def test_seldom_needed_columns_are_folded_and_blank_ones_left_out(hostile_report):
+    text = Page(hostile_report.render(".html")).text
+    assert "More columns: Trials base / cand." in text
+    frame = pd.DataFrame({"a": ["x", "y"], "b": [None, None], "c": [1.0, None]})
+    table = Table("t", "c", frame, tuple(Column(name, name, "text") for name in "abc"))
+    assert [column.name for column in table.shown()] == ["a", "c"]
+
+
+def test_counts_are_whole_numbers_and_shares_are_not():
+    page = Page(render(Document("t", made_decision()))).text
+    assert "unmet\n" not in page
+    assert "3.000" not in page
+    assert "0.950" in page
+
+
+def test_every_chart_has_a_twin_for_phones(hostile_report):
+    page = Page(hostile_report.render(".html"))
+    narrow = page.all("source")
+    assert len(narrow) == len(page.all("img")) == len(hostile_report.charts)
+    assert all(attrs["media"] == "(max-width: 640px)" for attrs in narrow)
+    widths = [
+        re.search(rb'width="([\d.]+)pt"', base64.b64decode(attrs["srcset"].partition(",")[2]))[1] for attrs in narrow
+    ]
+    assert {float(width) for width in widths} == {302.4}
+
+
+def test_a_caption_stays_in_sight_and_says_that_there_is_more(hostile_report):
+    source = hostile_report.render(".html").decode()
+    assert 'class="many"' in source
+    assert "scroll sideways" in source
 
 
 def test_literal_words_and_lone_surrogates_show():

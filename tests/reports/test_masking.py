@@ -44,6 +44,12 @@ def test_a_credential_is_masked(text):
         assert needle not in masked
 
 
+def test_what_is_masked_stays_as_it_is():
+    once = mask_text("api_key: v4lue-1 token=abc123")
+    assert once == f"api_key: {MASK} token={MASK}"
+    assert mask_text(once) == once
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -11,6 +11,7 @@ import pytest
 
 from harnesskit.model.errors import FrameError
 from harnesskit.model.policy import RegressionPolicy
+from harnesskit.reports.document import Tally
 from harnesskit.reports.regression import regression_report
 from harnesskit.reports.regression_words import policy_words
 from tests.made_regression import made_comparison, made_decision, made_deltas
@@ -58,6 +59,48 @@ def test_captured_baselines_are_called_biased():
     assert "measured in runs of its own" in words["control"]
 
 
+def worst(**columns):
+    """Two cases got worse or are suspect; one is fine."""
+    deltas = made_deltas(["a", "b", "c"], ["p", "q"]).assign(status="unchanged", suspect=False, kind="win")
+    deltas.loc[deltas["case_id"].isin(["a"]), "status"] = "regressed"
+    deltas.loc[2, ["status", "suspect"]] = ["inconclusive", True]
+    cases = pd.DataFrame({
+        "case_id": ["a", "b", "c"], "notes": ["Kept since May", None, "fine"], "signature": [["healthy", "x"], [], []],
+        "replay_input": ['{"task": "Refund order 17", "api_key": "sw0rdfish-1"}', '"' + "long " * 200 + '"', None],
+        "file": [f"evalset/{name}.json" for name in "abc"],
+    })  # fmt: skip
+    return regression_report(deltas, made_comparison(deltas), made_decision(), cases=cases.assign(**columns))
+
+
+def test_the_cases_that_got_worse_say_what_they_are():
+    (table,) = [table for table in worst().tables if table.name == "worse_cases"]
+    rows = table.frame.set_index("case_id")
+    assert rows.index.tolist() == ["a", "b"]
+    assert rows.loc["a", ["worse_in", "notes", "signature", "file"]].tolist() == [
+        "p\nq", "Kept since May", "healthy, x", "evalset/a.json"
+    ]  # fmt: skip
+    assert rows.loc["b", ["worse_in", "suspect_in"]].tolist() == ["", "p"]
+    assert rows.loc["a", "input"] == "task: Refund order 17\napi_key: [masked]"
+    assert len(rows.loc["b", "input"]) <= 240
+    assert "The cases that got worse" in worst().render(".md").decode()
+    for suffix in (".html", ".md", ".json"):
+        assert b"sw0rdfish" not in worst().render(suffix)
+
+
+def test_a_case_is_counted_once_beside_its_changes():
+    tallies = [block for section in worst().sections for block in section.blocks if isinstance(block, Tally)]
+    assert [(tally.unit, dict(tally.counts)["regressed"]) for tally in tallies] == [
+        ("protected wins (cases)", 1), ("changes (case × metric)", 2),
+    ]  # fmt: skip
+
+
+def test_what_changed_between_the_runs_is_said():
+    runs = pd.DataFrame({"run_id": ["old", "run-7"], "fingerprint": ['{"prompt":"14","m":1}', '{"prompt":"15","m":1}']})
+    deltas = made_deltas(["a"], ["q"])
+    text = regression_report(deltas, made_comparison(deltas), made_decision(), runs=runs).render(".md").decode()
+    assert "Changed from old to run-7: prompt: 14 → 15." in text
+
+
 def test_one_sided_cases_are_listed(hostile_report):
     (table,) = [table for table in hostile_report.tables if table.name == "one_sided"]
     assert (table.frame["n_candidate"] == 0).all()
@@ -76,7 +119,9 @@ def test_problems_not_looked_at_are_said_to_be_so():
 
 def test_doubts_about_a_mean_stand_under_it(hostile_report):
     metrics = hostile_report.render(".md").decode().partition("## Metrics")[2].partition("## ")[0]
-    assert "win, latency_s: fewer than 10 cases." in metrics
+    assert metrics.count("ewer than 10 cases") == 1  # a doubt that several means share is said once
+    assert "- Fewer than 10 cases: " in metrics
+    assert "win latency_s" in metrics.partition("- Fewer than 10 cases: ")[2].partition(".")[0]
 
 
 def test_the_ledger_is_folded_under_the_counts():
@@ -84,7 +129,7 @@ def test_the_ledger_is_folded_under_the_counts():
     columns = ["side", "kind", "metric", "state", "reason", "n_cases", "n_trials"]
     ledger = pd.DataFrame([["candidate", "win", "q", "unscored", "the judge gave no number", 0, 1]], columns=columns)
     text = regression_report(deltas, made_comparison(deltas), made_decision(), ledger=ledger).render(".md").decode()
-    assert "<summary>What became of every case and trial: 1 row</summary>" in text
+    assert "<summary>What became of every case and trial: a case with a scored trial counts as scored, " in text
     assert "| candidate | q | win | unscored | 0 | 1 | the judge gave no number |" in text
 
 
