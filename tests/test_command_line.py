@@ -171,3 +171,19 @@ def test_an_eval_set_is_told_which_folder_is_meant(small: Path):
 def test_the_doctor_has_advice_for_every_kind_of_problem(shared: Path, name: str):
     found = advise(hk.open(shared / "reference" / "workspaces" / name).problems())
     assert found.loc[found["advice"] == OTHERWISE, "kind"].tolist() == []
+
+
+def test_the_case_of_the_readme_is_a_case(tmp_path: Path):
+    text = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
+    case = text.partition("```json\n")[2].partition("```")[0]
+    assert len(case.splitlines()) == 5
+    (tmp_path / "evalset").mkdir()
+    (tmp_path / "evalset" / f"{json.loads(case)['id']}.json").write_text(case, encoding="utf-8")
+    harness = hk.open(tmp_path)
+    assert harness.table("cases")[["case_id", "kind", "replayable"]].values.tolist() == [["refund-1017", "win", True]]
+    assert harness.problems().empty
+
+
+def test_what_a_notebook_or_a_command_writes_beside_itself_is_no_change_to_the_project():
+    ignored = (Path(__file__).resolve().parents[1] / ".gitignore").read_text(encoding="utf-8").split()
+    assert {"/notebooks/*.html", "/report.html", "/demo-report.html"} <= set(ignored)
