@@ -119,7 +119,7 @@ def test_any_file_of_a_workspace_makes_one(tmp_path, file):
 
 
 def test_the_case_folder_itself(root):
-    with pytest.raises(hk.WorkspaceError, match="holds JSON files but no evalset/ folder"):
+    with pytest.raises(hk.WorkspaceError, match="is an eval set; give the workspace, the folder above"):
         hk.open(root / "evalset")
 
 
