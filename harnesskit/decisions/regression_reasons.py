@@ -61,6 +61,8 @@ def _open_words(check: str, note: str, policy: RegressionPolicy) -> str:
         said = re.sub(r"(wins?) scored(?: on both sides)?", r"protected \1 were scored", note, count=1)
         said = said.replace("known protected", "protected").replace("win were", "win was")
         return f"{only}{said}; at least {100 * policy.min_coverage:g} % are needed."
+    if check == PROTECTED and note.startswith("no "):
+        return f"{_start(note)}."
     if check == PROTECTED:
         return f"Too few wins could be decided one by one: {note}."
     return f"Open: {check}: {note.removeprefix('mean drop ')}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -16,7 +17,7 @@ from harnesskit.model.text import shorten
 
 Kind = Literal[
     "text", "number", "change", "count", "percent", "interval", "of", "pair", "arrow", "mark", "flag", "status",
-    "state", "auto",
+    "state", "time", "auto",
 ]  # fmt: skip
 DASH = "–"
 TEXT_LIMIT = 400
@@ -72,6 +73,8 @@ def cell(value: Any, kind: Kind = "auto", high: Any = None) -> Cell:
     --------
     >>> [cell(v, "number").text for v in (0.5, 0, 123.456, 9007199254740993, float("nan"), 1e-7)]
     ['0.500', '0', '123.5', '9007199254740993', '–', '1e-07']
+    >>> cell(datetime(2026, 6, 1, 10, 0, 0, 123, tzinfo=UTC), "time").text
+    '2026-06-01T10:00:00Z'
     >>> cell(None, "text").text, cell("nan", "text").text, cell(True).text, cell([1, "a"]).text
     ('', 'nan', 'yes', '[1, "a"]')
     >>> cell(-0.2, "interval", high=0.05).text
@@ -92,6 +95,8 @@ def cell(value: Any, kind: Kind = "auto", high: Any = None) -> Cell:
         word = str(value)
         said = "suspect" if not missing(high) and bool(high) and word == "inconclusive" else word
         return Cell(f"{SYMBOLS[word]} {said}" if word in SYMBOLS else said, kind, word if word in SYMBOLS else "")
+    if kind == "time":
+        return Cell(re.sub(r"\.\d+(?=Z$)", "", as_text(value)), "text")
     if isinstance(value, bool | np.bool_):
         return Cell("yes" if value else "" if kind == "mark" else "no", "flag")
     if isinstance(value, int | float | Decimal | np.number):

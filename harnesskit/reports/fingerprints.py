@@ -30,7 +30,7 @@ def changed(runs: pd.DataFrame, subject: str) -> list[str]:
     after = prints.get(subject)
     said = []
     for run, before in prints.items():
-        if run == subject:
+        if run in (subject, "captured"):
             continue
         lacking = [_short(name) for name, fields in ((run, before), (subject, after)) if fields is None]
         if before is None or after is None:

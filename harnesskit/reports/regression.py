@@ -207,11 +207,15 @@ def _metrics(comparison: pd.DataFrame) -> list[Block]:
 def _doubts(comparison: pd.DataFrame) -> list[Block]:
     if "warning" not in comparison:
         return []
-    doubts = comparison.loc[comparison["warning"].notna(), ["kind", "metric", "warning"]]
+    about: dict[str, list[str]] = {}
+    for row in comparison[comparison["warning"].notna()].to_dict("records"):
+        for doubt in str(row["warning"]).split("; "):
+            if not doubt.startswith("captured baseline"):  # said where the runs are compared
+                about.setdefault(doubt, []).append(f"{row['kind']} {row['metric']}")
     said = []
-    for warning, rows in doubts.groupby("warning", sort=False):
-        names = [f"{row['kind']} {row['metric']}" for row in rows.to_dict("records")]
-        said.append(f"{str(warning)[:1].upper()}{str(warning)[1:]}: {listed(names, 8)}.")
+    for doubt, names in about.items():
+        where = "all of them" if len(names) == len(comparison) > 1 else listed(names, 8)
+        said.append(f"{doubt[:1].upper()}{doubt[1:]}: {where}.")
     return [Prose(("Doubts about these means:",)), Prose(tuple(said), listed=True)] if said else []
 
 

@@ -112,6 +112,11 @@ def test_failures_are_counted_once_each() -> None:
     assert "Failures are shown and never decide: of 12 failures 11 unchanged, 1 inconclusive in some metric." in reasons
 
 
+def test_nothing_compared_is_said_plainly() -> None:
+    skipped = {"status": "skipped", "delta": np.nan, "candidate": np.nan, "n_candidate": 0}
+    assert "No win could be compared." in decide_regression(rows(**skipped)).reasons
+
+
 def test_one_reason_is_counted_once() -> None:
     skipped = {"status": "skipped", "delta": np.nan, "candidate": np.nan, "n_candidate": 0, "reason": "no input"}
     frame = with_row(with_row(rows(), 3, **skipped), 4, **skipped)

@@ -101,6 +101,14 @@ def test_what_changed_between_the_runs_is_said():
     assert "Changed from old to run-7: prompt: 14 → 15." in text
 
 
+def test_what_several_means_share_is_said_once_and_a_captured_baseline_elsewhere():
+    deltas = made_deltas(["a", "b"], ["p", "q"])
+    comparison = made_comparison(deltas).assign(warning="captured baseline: selected; few cases")
+    text = regression_report(deltas, comparison, made_decision()).render(".md").decode()
+    assert "- Few cases: all of them." in text
+    assert "captured baseline: selected" not in text.casefold()
+
+
 def test_one_sided_cases_are_listed(hostile_report):
     (table,) = [table for table in hostile_report.tables if table.name == "one_sided"]
     assert (table.frame["n_candidate"] == 0).all()
