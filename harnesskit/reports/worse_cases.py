@@ -20,7 +20,7 @@ COLUMNS = (
     Column("notes", "Notes", "text"),
     Column("signature", "Signature", "text"),
     Column("input", "Input", "text"),
-    Column("file", "File in the workspace", "text"),
+    Column("file", "File", "text"),
 )
 
 
@@ -65,7 +65,7 @@ def _about(case: dict[Any, Any]) -> dict[str, Any]:
     labels = [] if signature is None or missing(signature) else list(signature)
     return {
         "notes": case.get("notes"),
-        "signature": ", ".join(str(mask_value(label)) for label in labels),
+        "signature": "\n".join(str(mask_value(label)) for label in labels),
         "input": _input(case.get("replay_input")),
         "file": case.get("file"),
     }

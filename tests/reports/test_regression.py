@@ -77,7 +77,7 @@ def test_the_cases_that_got_worse_say_what_they_are():
     rows = table.frame.set_index("case_id")
     assert rows.index.tolist() == ["a", "b"]
     assert rows.loc["a", ["worse_in", "notes", "signature", "file"]].tolist() == [
-        "p\nq", "Kept since May", "healthy, x", "evalset/a.json"
+        "p\nq", "Kept since May", "healthy\nx", "evalset/a.json"
     ]  # fmt: skip
     assert rows.loc["b", ["worse_in", "suspect_in"]].tolist() == ["", "p"]
     assert rows.loc["a", "input"] == "task: Refund order 17\napi_key: [masked]"
