@@ -14,7 +14,9 @@ from harnesskit.replays.context import ReplayContext
 from harnesskit.trials.replayer import Replayer
 from harnesskit.workspace.evalset_store import EvalSet
 
-LIMIT_S = 0.05
+LIMIT_S = 1.0
+"""Long enough that no replay which answers at once can miss it on a busy machine."""
+
 WORKSPACES = {"mid": "mid", "small": "small/closed_loop_self_heal/workspace", "messy": "messy"}
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from trials.intended_differences import CASES, MESSY_CASES, MESSY_READ, RUNS
-from trials.scripted_replays import WORKSPACES, Script, answers, config
+from trials.scripted_replays import LIMIT_S, WORKSPACES, Script, answers, config
 
 from harnesskit.model.case import EvalCase
 from harnesskit.model.config import HarnessConfig
@@ -240,7 +240,7 @@ def test_what_is_journaled_is_read_back_as_it_was(tmp_path: Path) -> None:
         if case.id == "c-0":
             raise ValueError("no tool")
         if case.id == "c-1":
-            time.sleep(0.3)
+            time.sleep(2 * LIMIT_S)
         return f"new-{case.id}"
 
     report = run(wins(4), replay, {"q": 0.5}, journal=partial(append_event, tmp_path))

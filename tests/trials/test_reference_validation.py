@@ -177,7 +177,7 @@ def test_a_crash_is_never_an_environment_wait() -> None:
     def replay(case: EvalCase, context: ReplayContext) -> str:
         raise RuntimeError("no")
 
-    verdict = validate(replay, case("c-1"), case("c-2"), replay_env_wait_timeout_s=0.1)
+    verdict = validate(replay, case("c-1"), case("c-2"), replay_env_wait_timeout_s=5.0)
     assert outcomes(verdict) == ["inconclusive", "inconclusive"]
     assert (verdict.pending_reason, verdict.details["env_wait_timeouts"]) == ("replay_inconclusive", 0)
 
@@ -191,7 +191,7 @@ def test_every_replay_has_its_own_environment_wait() -> None:
         await asyncio.sleep(30)
         return "never"
 
-    verdict = validate(replay, case("c-1"), case("c-2"), case("c-3"), replay_env_wait_timeout_s=0.05)
+    verdict = validate(replay, case("c-1"), case("c-2"), case("c-3"), replay_env_wait_timeout_s=1.0)
     assert outcomes(verdict) == ["env_wait_timeout", "scored", "env_wait_timeout"]
 
 
