@@ -51,7 +51,7 @@ def notes(rows: pd.DataFrame) -> list[str]:
 
     `rows` are complete: they have ``note, n_copies, n_averaged, n_unmatched``.
     """
-    said = [f"{_start(text)} ({_each(group)})" for text, group in rows[rows["note"].notna()].groupby("note")]
+    said = [f"{_start(text)} ({_each(str(text), group)})" for text, group in rows[rows["note"].notna()].groupby("note")]
     out = and_more(said[:_MOST_NOTES], len(said), "note")
     averaged, copies = (rows[rows[column] > 0] for column in ("n_averaged", "n_copies"))
     if len(averaged):
@@ -88,10 +88,10 @@ def _cases(rows: pd.DataFrame) -> str:
     return ", ".join(shorten(visible(str(case)), NAME_LIMIT) for case in cases)
 
 
-def _each(rows: pd.DataFrame) -> str:
-    """Return the cases that a note holds for one by one, so that its count is not taken for that of all."""
-    n = rows["case_id"].nunique()
-    return f"each of {_cases(rows)}" if n > _FEW else _cases(rows)
+def _each(note: str, rows: pd.DataFrame) -> str:
+    """Return the cases of a note; one that counts is of each of them, so that its count is not taken for that of all."""
+    many = rows["case_id"].nunique() > _FEW
+    return f"each of {_cases(rows)}" if many and note[:1].isdigit() else _cases(rows)
 
 
 def _start(note: object) -> str:
