@@ -89,7 +89,7 @@ def _cases(rows: pd.DataFrame) -> str:
 
 
 def _each(note: str, rows: pd.DataFrame) -> str:
-    """Return the cases of a note; one that counts is of each of them, so that its count is not taken for that of all."""
+    """Return the cases of a note; its count, if it has one, is that of each case and not of all."""
     many = rows["case_id"].nunique() > _FEW
     return f"each of {_cases(rows)}" if many and note[:1].isdigit() else _cases(rows)
 
