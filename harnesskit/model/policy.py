@@ -74,7 +74,7 @@ class RegressionPolicy(BaseModel):
             try:
                 super().__init__(**fields)
             except ValidationError as error:
-                raise PolicyError(_explain(error)) from error
+                raise PolicyError(explain(type(self), error)) from error
 
     @model_validator(mode="before")
     @classmethod
@@ -178,14 +178,15 @@ class RegressionPolicy(BaseModel):
         return self.model_dump(mode="json")
 
 
-def _explain(error: ValidationError) -> str:
+def explain(policy: type[BaseModel], error: ValidationError) -> str:
     """Return the first thing that is wrong with a policy: field, what was found, what it must be."""
     first = error.errors()[0]
+    name = policy.__name__
     if not first["loc"]:
-        return f"A RegressionPolicy cannot be made: {str(first['msg']).removeprefix('Value error, ')}."
+        return f"A {name} cannot be made: {str(first['msg']).removeprefix('Value error, ')}."
     field = str(first["loc"][0])
-    known = list(RegressionPolicy.model_fields)
+    known = list(policy.model_fields)
     if field not in known:
-        return f"RegressionPolicy has no field {field!r}{nearest(field, known)}; it has {', '.join(known)}."
-    meaning = RegressionPolicy.model_fields[field].description
-    return f"RegressionPolicy {field} ({meaning}): {first['msg']}; found {first['input']!r}."
+        return f"{name} has no field {field!r}{nearest(field, known)}; it has {', '.join(known)}."
+    meaning = policy.model_fields[field].description
+    return f"{name} {field} ({meaning}): {first['msg']}; found {first['input']!r}."
