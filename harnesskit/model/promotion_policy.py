@@ -52,6 +52,9 @@ class PromotionPolicy(BaseModel):
     thin_blind_spot: float = Field(
         0.25, gt=0, lt=1, description="chance that no harmed win was replayed above which a promotion is a thin guard"
     )
+    max_blind_spot: float = Field(
+        0.25, gt=0, le=1, description="the same chance above which the verdict is pending: thin_guard; 1: label only"
+    )
     harmed_share: float = Field(0.10, gt=0, lt=1, description="share of the wins that the blind spot supposes harmed")
     min_compliance: float = Field(0.30, ge=0, le=1, description="share of candidate replays that must read the rule")
     compliance_after: int = Field(6, ge=1, description="candidate replays after which that share is asked for")
