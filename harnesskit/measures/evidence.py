@@ -46,13 +46,21 @@ def scales(pairs: Pairs, metrics: Metrics) -> pd.DataFrame:
     for name in sorted(pairs.cells["metric"].unique()):
         metric = metrics[name]
         ends = limits.loc[name].tolist() if name in limits.index else []
-        rows.append({"metric": name, **_scale(metric, ends)})
+        rows.append({"metric": name, **scale_of(metric, ends)})
     names = ["metric", "higher_is_better", "unit", "tolerance", "doubt", "range_low", "range_high"]
     numbers = dict.fromkeys(("unit", "tolerance", "range_low", "range_high"), float)
     return pd.DataFrame(rows, columns=names).astype({"doubt": object, **numbers}).set_index("metric")
 
 
-def _scale(metric: Metric, ends: list[float]) -> dict[str, object]:
+def scale_of(metric: Metric, ends: list[float]) -> dict[str, object]:
+    """Return how one metric is judged whose scores lie between `ends`: the columns of `scales`.
+
+    Examples
+    --------
+    >>> from harnesskit.model.metrics import Metric
+    >>> scale_of(Metric("q"), [0.2, 0.9])["unit"], scale_of(Metric("q", declared=False), [0.2, 7.0])["unit"]
+    (1.0, None)
+    """
     higher, unit, doubt = metric.higher_is_better, metric.unit, None
     if not metric.declared and not all(metric.holds(value) for value in ends):
         higher, unit = None, None
