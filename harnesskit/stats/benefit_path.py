@@ -2,8 +2,8 @@
 
 The statistic is `harnesskit.stats.benefit`'s pooled moderated z. Efficacy: z at or above a Hwang-Shih-DeCani bound of
 one-sided `alpha`, and a mean improvement of `min_effect`. Futility (binding): the normal deviate of the test that the
-effect is `worthwhile` or more, at or above the bound of `beta`. Harmful: the one-sided 95 % upper bound of the effect is
-below 0. The bounds count the information of the planned schedule, which knows no score.
+effect is `worthwhile` or more, at or above the bound of `beta`. Harmful: the one-sided 95 % upper bound of the effect
+is below 0. The bounds count the information of the planned schedule, which knows no score.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _looks(seen: RunningCells, rules: BenefitRules) -> Ints:
 
 
 def _judged(seen: RunningCells, at: Ints, planned: float, rules: BenefitRules) -> BenefitPath:
-    df = seen.df[at] + rules.prior_df
+    df = seen.df[at].astype(np.float64) + rules.prior_df
     s2 = (seen.squares[at] + rules.prior_df * rules.prior_sd**2) / df
     delta, se = seen.delta[at], np.asarray(np.sqrt(s2 / seen.information[at]), dtype=float)
     z = -t_to_z(delta / se, df)

@@ -94,12 +94,12 @@ def open_path(
     >>> bank = [[0.4, 0.5, 0.45, 0.48], [0.3, 0.3, 0.4, 0.38]]
     >>> path = open_path([0, 1, 0], [True] * 3, [0.8, 0.7, 0.75], banked=bank, rules=OpenRules(0.1))
     >>> path.verdict, path.replays.tolist(), np.exp(path.log_promote).round().tolist()
-    ('efficacy', [2], [100.0])
+    ('efficacy', [2], [119.0])
     """
     seen = running_cells(case, candidate, value, banked=banked)
     gate = 0.0 if all(np.isfinite(np.asarray(runs, dtype=float)).sum() > 1 for runs in banked) else FRESH_DF
     at = np.flatnonzero(seen.scored & (seen.information > 0) & (seen.df >= gate))
-    df = seen.df[at] + rules.prior_df
+    df = seen.df[at].astype(np.float64) + rules.prior_df
     s2 = (seen.squares[at] + rules.prior_df * rules.prior_sd**2) / df
     delta, se = seen.delta[at], np.asarray(np.sqrt(s2 / seen.information[at]), dtype=float)
     log_e = t_evidence(
@@ -123,7 +123,7 @@ def certified_path(
     >>> values = [0.8, 0.5, 0.7, 0.4, 0.9, 0.5, 0.8, 0.6, 0.7, 0.4]
     >>> path = certified_path([0] * 10, [True, False] * 5, values, banked=[[]], rules=OpenRules(0.1))
     >>> path.verdict, path.replays.tolist(), round(float(np.exp(path.log_promote[-1])), 1)
-    ('efficacy', [2, 4, 6, 8, 10], 23.2)
+    ('efficacy', [2, 4, 6, 8, 10], 24.6)
     """
     at, d = completed_pairs(case, candidate, value, banked=banked)
     kappa = bets(2**0.5 * rules.prior_sd, effects=rules.pair_effects)
