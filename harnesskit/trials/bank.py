@@ -71,6 +71,25 @@ def find_bank(root: Path, *, control: str | None = None) -> Bank:
     return _bank(root, [*same, *topped], "fingerprint", wanted, {row.run_id for row in topped})
 
 
+def bank_of(root: Path, fingerprint: Mapping[str, Any]) -> Bank:
+    """Return the bank of exactly this fingerprint, empty when nothing was run under it.
+
+    Parameters
+    ----------
+    root
+        The workspace.
+    fingerprint
+        What produces the samples, with the hash of the rules that can be found.
+    """
+    rows = {row.run_id: row for row in map(read_run_row, run_folders(root))}
+    controls = [row for row in rows.values() if row.role == "control"]
+    same = [row for row in (*controls, *_accepted(root, rows)) if _fingerprint(row) == fingerprint]
+    topped = [row for row in rows.values() if row not in same and _baseline(row) == fingerprint]
+    if not same and not topped:
+        return Bank(fingerprint=fingerprint)
+    return _bank(root, [*same, *topped], "fingerprint", fingerprint, {row.run_id for row in topped})
+
+
 def _bank(
     root: Path,
     rows: list[RunRow],
@@ -109,10 +128,15 @@ def _fingerprint(row: RunRow) -> dict[str, Any]:
 
 
 def _baseline(row: RunRow) -> dict[str, Any]:
-    frozen = _json(row.parameters).get("frozen")
-    baseline = frozen.get("baseline") if isinstance(frozen, dict) else None
-    found = baseline.get("fingerprint") if isinstance(baseline, dict) else None
-    return found if isinstance(found, dict) else {}
+    """Return the fingerprint of the control arm of a run that has both arms."""
+    parameters = _json(row.parameters)
+    for name in ("frozen", "promotion"):
+        frozen = parameters.get(name)
+        baseline = frozen.get("baseline") if isinstance(frozen, dict) else None
+        found = baseline.get("fingerprint") if isinstance(baseline, dict) else None
+        if isinstance(found, dict):
+            return found
+    return {}
 
 
 def _json(text: str | None) -> dict[str, Any]:
