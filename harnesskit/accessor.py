@@ -76,11 +76,17 @@ class HkAccessor:
 
         return case_statuses(self._frame)
 
-    def evidence_ledger(self, candidate: pd.DataFrame, *, metrics: Iterable[Metric] | None = None) -> pd.DataFrame:
+    def evidence_ledger(
+        self,
+        candidate: pd.DataFrame,
+        *,
+        policy: str | RegressionPolicy = "default",
+        metrics: Iterable[Metric] | None = None,
+    ) -> pd.DataFrame:
         """See `harnesskit.evidence_ledger`."""
         from harnesskit.measures.ledger import evidence_ledger
 
-        return evidence_ledger(self._frame, candidate, metrics=metrics)
+        return evidence_ledger(self._frame, candidate, policy=policy, metrics=metrics)
 
     def case_flips(
         self,
@@ -106,11 +112,17 @@ class HkAccessor:
 
         return grader_drift(self._frame, candidate, metrics=metrics, pass_at=pass_at)
 
-    def missing_bounds(self, candidate: pd.DataFrame, *, metrics: Iterable[Metric] | None = None) -> pd.DataFrame:
+    def missing_bounds(
+        self,
+        candidate: pd.DataFrame,
+        *,
+        policy: str | RegressionPolicy = "default",
+        metrics: Iterable[Metric] | None = None,
+    ) -> pd.DataFrame:
         """See `harnesskit.missing_bounds`."""
         from harnesskit.measures.missing import missing_bounds
 
-        return missing_bounds(self._frame, candidate, metrics=metrics)
+        return missing_bounds(self._frame, candidate, policy=policy, metrics=metrics)
 
     def noise_table(self, *, metrics: Iterable[Metric] | None = None, replay_cost: float = 10.0) -> pd.DataFrame:
         """See `harnesskit.noise_table`."""

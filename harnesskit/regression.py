@@ -242,11 +242,11 @@ def judge_run(
     rules: Any = RegressionPolicy.parse(policy)
     deltas = case_deltas(baseline, candidate, policy=rules, metrics=metrics)
     comparison = compare_runs(deltas)
-    missing = missing_bounds(baseline, candidate, metrics=metrics)
+    missing = missing_bounds(baseline, candidate, policy=rules, metrics=metrics)
     decision = decide_regression(
         deltas, comparison, policy=rules, subject=run_id, n_asked=n_asked, remarks=remarks, missing=missing
     )
-    ledger = evidence_ledger(baseline, candidate, metrics=metrics)
+    ledger = evidence_ledger(baseline, candidate, policy=rules, metrics=metrics)
     frames = deltas, comparison, ledger, runs, problems
     return RegressionResult(run_id, baseline_id, *frames, decision, root, before=baseline, after=candidate)
 

@@ -38,7 +38,9 @@ def case_deltas(
     Repeats are reduced to one change per case; its noise is borrowed across cases (moderated t, Smyth 2004), so few
     trials are usable. A case on one side only keeps a row, without a verdict. A captured baseline can decide on
     wins only: the captured score of a failure was selected for being bad. Where the two sides name different graders of
-    a metric nothing is compared, but for captured scores that a harness recorded (``note`` says so).
+    a metric nothing is compared, but for captured scores that a harness recorded (``note`` says so). A candidate
+    replay that ended in an error or a timeout (a row without a metric, of that status) fails the yes-or-no metrics of
+    its case where the policy says so (`failed_runs`; ``note`` says how many); elsewhere it gives no score.
 
     Parameters
     ----------
@@ -74,7 +76,10 @@ def case_deltas(
     """
     rules = RegressionPolicy.parse(policy)
     known = Metrics.of(metrics)
-    pairs = pair_cases(baseline, candidate, known, by="case_deltas()", prefer_captured=rules.margin is not None)
+    pairs = pair_cases(
+        baseline, candidate, known, by="case_deltas()",
+        prefer_captured=rules.margin is not None, failed_count=rules.counts_failed,
+    )  # fmt: skip
     return judge_pairs(pairs, scales(pairs, known), rules)
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 from harnesskit.measures.pairing import Pairs, pair_cases
 from harnesskit.measures.trials import SCORED, SKIPPED, UNSCORED
 from harnesskit.model.metrics import Metric, Metrics
+from harnesskit.model.policy import RegressionPolicy
 from harnesskit.model.results import CASE_DELTAS, LEDGER, ONE_SIDED
 
 if TYPE_CHECKING:
@@ -17,11 +18,16 @@ if TYPE_CHECKING:
 
 SIDES = ("baseline", "candidate")
 ABSENT, UNMATCHED = "absent", "unmatched"
-_RANK = {SCORED: 0, UNSCORED: 1, SKIPPED: 2}
+FAILED = "counted as failed"
+_RANK = {SCORED: 0, FAILED: 1, UNSCORED: 2, SKIPPED: 3}
 
 
 def evidence_ledger(
-    baseline: pd.DataFrame, candidate: pd.DataFrame, *, metrics: Iterable[Metric] | None = None
+    baseline: pd.DataFrame,
+    candidate: pd.DataFrame,
+    *,
+    policy: str | RegressionPolicy = "default",
+    metrics: Iterable[Metric] | None = None,
 ) -> pd.DataFrame:
     """Count what became of every case and trial: one row per side, kind, metric, state and reason.
 
@@ -30,8 +36,8 @@ def evidence_ledger(
 
     Parameters
     ----------
-    baseline, candidate, metrics
-        As for `harnesskit.measures.deltas.case_deltas`.
+    baseline, candidate, policy, metrics
+        As for `harnesskit.measures.deltas.case_deltas`; of the policy only `failed_runs` is used.
 
     Returns
     -------
@@ -51,7 +57,8 @@ def evidence_ledger(
     [['scored', 1], ['unscored', 1]]
     """
     known = Metrics.of(metrics)
-    pairs = pair_cases(baseline, candidate, known, by="evidence_ledger()")
+    counts = RegressionPolicy.parse(policy).counts_failed
+    pairs = pair_cases(baseline, candidate, known, by="evidence_ledger()", failed_count=counts)
     parts = [_side(pairs, arm) for arm in (0, 1)]
     parts.append(
         pd.DataFrame(
@@ -66,6 +73,7 @@ def evidence_ledger(
 
 def _side(pairs: Pairs, arm: int) -> pd.DataFrame:
     trials = pairs.trials[pairs.trials["arm"] == arm]
+    trials = trials.assign(state=trials["state"].mask(trials["failed"].astype(bool), FAILED))
     cell = trials["cell"].to_numpy(dtype=np.int64)
     rank = trials["state"].map(_RANK).to_numpy()
     best = trials.assign(rank=rank).sort_values(["cell", "rank", "reason"]).drop_duplicates("cell")

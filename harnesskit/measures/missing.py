@@ -14,6 +14,7 @@ from harnesskit.measures.pairing import BASELINE, CANDIDATE, Pairs, pair_cases
 from harnesskit.measures.trials import SKIPPED
 from harnesskit.model.analyses import MISSING
 from harnesskit.model.metrics import Metric, Metrics
+from harnesskit.model.policy import RegressionPolicy
 from harnesskit.stats.intervals import mean_interval, mean_upper
 from harnesskit.stats.noise import MIN_SD
 
@@ -30,7 +31,11 @@ _TOLERANCE = 0.1
 
 
 def missing_bounds(
-    baseline: pd.DataFrame, candidate: pd.DataFrame, *, metrics: Iterable[Metric] | None = None
+    baseline: pd.DataFrame,
+    candidate: pd.DataFrame,
+    *,
+    policy: str | RegressionPolicy = "default",
+    metrics: Iterable[Metric] | None = None,
 ) -> pd.DataFrame:
     """Bound the mean change by the scores that are missing: one row per kind and metric.
 
@@ -41,8 +46,8 @@ def missing_bounds(
 
     Parameters
     ----------
-    baseline, candidate, metrics
-        As for `harnesskit.case_deltas`.
+    baseline, candidate, policy, metrics
+        As for `harnesskit.case_deltas`; of the policy only `failed_runs` is used: what counts as failed is not missing.
 
     Returns
     -------
@@ -64,7 +69,8 @@ def missing_bounds(
     [0.0, 0.4, -0.1]
     """
     known = Metrics.of(metrics)
-    pairs = pair_cases(baseline, candidate, known, by="missing_bounds()")
+    counts = RegressionPolicy.parse(policy).counts_failed
+    pairs = pair_cases(baseline, candidate, known, by="missing_bounds()", failed_count=counts)
     scale = scales(pairs, known)
     work = _attempts(pairs).join(scale, on="metric")
     _bound_cases(work)

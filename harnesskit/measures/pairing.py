@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from harnesskit.measures.failed_runs import count_as_failed, failed_notes
 from harnesskit.measures.trials import NOT_A_NUMBER, SCORED, SKIPPED, UNSCORED, Side, one_side
 from harnesskit.model.results import GRADERS_DIFFER
 
@@ -37,7 +38,7 @@ class Pairs:
         side has no score), ``mismatch`` (the graders of both sides, when they differ), ``n_copies, n_averaged`` (rows
         of both sides), ``note`` (what to know about the scores, in words).
     trials
-        One row per trial and cell: ``cell, arm, value, state, reason``.
+        One row per trial and cell: ``cell, arm, value, state, reason, failed`` (scored as failed: it ended early).
     runs
         The scored trials in use: ``cell, arm, value, group`` (runs of one fingerprint), in an order of their own.
     n_unmatched
@@ -57,11 +58,13 @@ def pair_cases(
     *,
     by: str,
     prefer_captured: bool = False,
+    failed_count: bool = False,
 ) -> Pairs:
     """Return both sides matched by case and metric.
 
     A case is a win if either side says so. Where a cell has captured and control baselines only one kind is used:
-    control, or captured with `prefer_captured`.
+    control, or captured with `prefer_captured`. With `failed_count` a candidate replay that ended in an error or a
+    timeout fails the yes-or-no metrics of its case.
 
     Examples
     --------
@@ -78,11 +81,17 @@ def pair_cases(
     trials = pd.concat([s.trials.assign(arm=arm) for arm, s in enumerate(sides)], ignore_index=True)
     cells, trials = _cells(trials)
     trials = _one_baseline(trials, len(cells), prefer_captured)
+    after = (trials["arm"] == CANDIDATE).to_numpy(dtype=bool) & failed_count
+    count_as_failed(trials, cells["metric"].to_numpy(dtype=object), after, metrics)
     facts = _facts(sides).reindex(cells["case_id"])
     cells["kind"], cells["cluster"] = facts["kind"].to_numpy(), facts["cluster"].to_numpy()
     _count(cells, trials)
     graders = _grader_notes(cells, sides)
-    cells["note"] = _joined(graders.pop("note"), *(_partial(trials, a, cells) for a in (BASELINE, CANDIDATE)))
+    cells["note"] = _joined(
+        graders.pop("note"),
+        *(_partial(trials, a, cells) for a in (BASELINE, CANDIDATE)),
+        failed_notes(trials, len(cells)),
+    )
     cells["mismatch"] = graders["mismatch"]
     runs = trials.loc[trials["state"] == SCORED, ["cell", "arm", "value", "fingerprint"]]
     runs = runs.assign(group=pd.factorize(runs.pop("fingerprint"), sort=True)[0])

@@ -19,11 +19,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from harnesskit.measures.failed_runs import early_rows
 from harnesskit.model.contract import require_kinds
 from harnesskit.model.errors import FrameError, listed
 from harnesskit.model.views import CASE_SCORES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from harnesskit.model.metrics import Metrics
@@ -49,7 +52,7 @@ class Side:
     trials
         One row per trial and metric: ``case_id, metric`` (missing: all metrics of the case), ``value`` (missing unless
         scored), ``state``, ``reason``, ``fingerprint``, ``captured``, ``copies`` (1: an exact copy of another row),
-        ``averaged`` (rows of its trial besides the first).
+        ``averaged`` (rows of its trial besides the first), ``early`` (a replay that ended in an error or a timeout).
     cases
         One row per case and what is said of it: ``case_id, kind, cluster``.
     n_unmatched
@@ -64,7 +67,7 @@ class Side:
     graders: dict[str, str]
 
 
-def one_side(frame: pd.DataFrame, metrics: Metrics, *, by: str, what: str) -> Side:
+def one_side(frame: pd.DataFrame, metrics: Metrics, *, by: str, what: str, keep: Sequence[str] = ()) -> Side:
     """Return the trials of one side, from rows of case_scores, of baselines, or a hand-made frame.
 
     Parameters
@@ -76,6 +79,8 @@ def one_side(frame: pd.DataFrame, metrics: Metrics, *, by: str, what: str) -> Si
         Declarations; a value outside a declared range counts as unscored.
     by, what
         The public function and which of its frames this is, for errors.
+    keep
+        Further columns of the frame that the trials keep; of rows averaged into one, those of the first.
     """
     if hasattr(frame, "columns") and not len(frame.columns):
         frame = pd.DataFrame({"case_id": [], "metric": [], "value": []})
@@ -96,6 +101,8 @@ def one_side(frame: pd.DataFrame, metrics: Metrics, *, by: str, what: str) -> Si
             "captured": _captured(rows),
             "copies": _copies(rows),
             "averaged": 0,
+            "early": early_rows(rows),
+            **{column: rows[column] for column in keep},
         },
         index=rows.index,
     )

@@ -42,6 +42,11 @@ class RegressionPolicy(BaseModel):
     trials: int | None = Field(None, ge=1, description="fixed plan: trials per case; None for no fixed plan")
     floor_score: float | None = Field(None, description="floor policy: every protected win at or above this score")
     margin: float | None = Field(None, ge=0, description="reference policy: a change of this size decides a case")
+    failed_runs: Literal["fail", "unscored"] = Field(
+        "fail",
+        description="candidate replay that ended in an error or a timeout: fails the yes-or-no metrics of its case, or "
+        "has no score; in other metrics it never has one",
+    )
     test: Literal["directions", "classic"] = Field(
         "directions",
         description="adaptive run: directions over sets of metrics, or the classic z per metric and their composite",
@@ -114,12 +119,12 @@ class RegressionPolicy(BaseModel):
     @classmethod
     def floor(cls, score: float) -> Self:
         """Return the plain rule "every protected win scores at least `score`": no statistics."""
-        return cls(name="floor", floor_score=score, min_trials=1)
+        return cls(name="floor", floor_score=score, min_trials=1, failed_runs="unscored")
 
     @classmethod
     def reference(cls) -> Self:
         """Return the reference harness's rule: a change of .05 in any metric decides, one replay each."""
-        return cls(name="reference", margin=0.05, min_trials=1)
+        return cls(name="reference", margin=0.05, min_trials=1, failed_runs="unscored")
 
     @classmethod
     def parse(cls, policy: str | RegressionPolicy) -> RegressionPolicy:
@@ -167,6 +172,11 @@ class RegressionPolicy(BaseModel):
             preset = self.default()
         fields = [f for f in type(self).model_fields if f != "name" and getattr(self, f) != getattr(preset, f)]
         return ", ".join([text, *(f"{f}={getattr(self, f)}" for f in fields)])
+
+    @property
+    def counts_failed(self) -> bool:
+        """Whether a candidate replay that ended in an error or a timeout fails the yes-or-no metrics of its case."""
+        return self.failed_runs == "fail"
 
     @property
     def adaptive(self) -> bool:

@@ -89,9 +89,10 @@ LEDGER = Contract(
         "side": "baseline or candidate",
         "kind": CASES.columns["kind"],
         "metric": SCORES.columns["metric"],
-        "state": "scored, unscored, skipped, absent (on the other side only), or unmatched (rows without a case)",
+        "state": "scored, counted as failed (yes-or-no metric of a replay that ended early), unscored, skipped, "
+        "absent (on the other side only), or unmatched (rows without a case)",
         "reason": "why there is no score; missing for scored and absent",
-        "n_cases": "cases, each counted once per side and metric: scored if any trial was, else unscored, else skipped",
+        "n_cases": "cases, each counted once per side and metric, by the first of these states that a trial of it has",
         "n_trials": "trials, each counted once",
     },
 )

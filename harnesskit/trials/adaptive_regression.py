@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from harnesskit.measures.failed_runs import ended_early
 from harnesskit.model.case import EvalCase
 from harnesskit.replays.engine import Sink, areplay_trials, replay_trials
 from harnesskit.replays.setup import Record, Setup, Trial
 from harnesskit.trials.common_scale import common_values
 from harnesskit.trials.frozen import Frozen
 from harnesskit.trials.replayer import reason_code, scored_values
-from harnesskit.trials.win import CANDIDATE, Given, Step
+from harnesskit.trials.win import CANDIDATE, CONTROL, Given, Step
 from harnesskit.trials.win_states import WinStates
 from harnesskit.workspace.rows import SampleRow, ScoreRow
 
@@ -184,6 +185,9 @@ def given(records: Iterable[Record], frozen: Frozen) -> list[Given]:
         if sample.status not in ("error", "timeout", "skipped"):
             known = common_values(scored_values(scores), frozen.scales)
             values = known if any(value is not None for value in known) else None
+        elif frozen.policy.counts_failed and sample.arm != CONTROL and ended_early(sample.status, sample.reason):
+            values = tuple(one.worst if k in frozen.priors else None for k, one in enumerate(frozen.scales))
+            values = values if frozen.priors else None
         found.append(Given(sample.case_id, sample.arm or CANDIDATE, values))
     return found
 

@@ -40,7 +40,7 @@ def side_frames(frozen: Frozen, records: Sequence[Record]) -> tuple[pd.DataFrame
         facts = (sample.case_id, kinds[sample.case_id])
         ends = ("control", trial, sample.sample_id)
         if not scores or sample.status in ("error", "timeout"):
-            state = "skipped" if sample.status == "skipped" else "unscored"
+            state = sample.status if sample.status in ("skipped", "error", "timeout") else "unscored"
             side.append((*facts, None, None, state, sample.reason or sample.status, *ends))
             continue
         side.extend((*facts, s.metric, s.value, s.status, s.reason, *ends) for s in scores)

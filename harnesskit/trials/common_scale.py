@@ -7,10 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from harnesskit.measures.failed_runs import yes_or_no
 from harnesskit.model.metrics import Metrics
-from harnesskit.stats.noise import grid_step
-
-OUTCOME = "outcome_correct"
 
 
 class Scale(NamedTuple):
@@ -27,6 +25,11 @@ class Scale(NamedTuple):
         """Return the value on the common scale, None when it cannot be a value of the metric."""
         slack = 1e-9 * self.unit
         return self.sign * value / self.unit if self.low - slack <= value <= self.high + slack else None
+
+    @property
+    def worst(self) -> float:
+        """The worse end of a yes-or-no metric on the common scale."""
+        return 0.0 if self.sign > 0 else -1.0
 
     def failed(self, common: float) -> bool:
         """Whether a value on the common scale is a failure of a yes-or-no metric."""
@@ -52,6 +55,5 @@ def fit_scales(bank: Sequence[Mapping[str, float]], metrics: Metrics) -> tuple[S
         low = -np.inf if metric.low is None else metric.low
         high = np.inf if metric.high is None else metric.high
         sign, unit = (1.0 if metric.higher_is_better else -1.0), float(metric.unit or 1.0)
-        binary = (low, high) == (0.0, 1.0) and (name == OUTCOME or grid_step(seen[name]) == 1.0)
-        found.append(Scale(name, sign, unit, low, high, binary))
+        found.append(Scale(name, sign, unit, low, high, yes_or_no(metric, seen[name])))
     return tuple(found)

@@ -142,7 +142,7 @@ def read_frozen(record: Any) -> Frozen:
         raise WorkspaceError(f"the frozen part of the run is of format {found!r}; this version reads {FORMAT}.")
     try:
         return Frozen(
-            policy=RegressionPolicy.model_validate(record["policy"]),
+            policy=RegressionPolicy.model_validate({"failed_runs": "unscored", **record["policy"]}),
             wins=tuple(record["wins"]),
             failures=tuple(record["failures"]),
             untested=tuple(record["untested"]),

@@ -160,7 +160,7 @@ class RegressionReport:
     def decision(self) -> Decision:
         """The verdict as a `Decision`: the same one check that stored runs are held against under this policy."""
         regress, promote = self.margins
-        policy = {**RegressionPolicy(name="reference", margin=regress, min_trials=1).plain(), "gain_margin": promote}
+        policy = {**RegressionPolicy.reference().model_copy(update={"margin": regress}).plain(), "gain_margin": promote}
         state = {"fail": "unmet", "pass": "met", "inconclusive": "unknown"}[self.verdict]
         note = f"{self.regressed} of {self.replayed} compared got worse" if self.replayed else "no case was compared"
         row = {"check": CASES, "state": state, "estimate": float(self.regressed), "low": None, "high": None}

@@ -6,13 +6,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from harnesskit.decisions.regression import decide_regression
 from harnesskit.measures.comparison import compare_runs
 from harnesskit.measures.ledger import evidence_ledger
+from harnesskit.measures.missing import missing_bounds
 from harnesskit.model.decision import CASE_STATUSES, Decision
 from harnesskit.replays.setup import Record
 from harnesskit.trials.adaptive_regression import taken
@@ -62,7 +63,8 @@ def adaptive_verdict(
     """Judge an adaptive run.
 
     The wins by the sequential evidence; a small loss everywhere, and the bound of the mean drop, by the first wave
-    only, which no evidence has chosen.
+    only, which no evidence has chosen. Where many scores are missing the pass must hold with them at their worst, of
+    all attempts: those that a doubtful win lost later count as well.
 
     Parameters
     ----------
@@ -76,10 +78,12 @@ def adaptive_verdict(
     states, _ = taken(frozen, records)
     deltas = adaptive_deltas(states, records)
     comparison = _comparison(states, records, deltas)
-    decision = decide_regression(deltas, comparison, policy=frozen.policy, subject=subject)
-    notes = [*_trades(states), *_spending(states, stopped), *frozen.notes]
     before, after = side_frames(frozen, records)
-    ledger = evidence_ledger(before, after, metrics=frozen.metrics)
+    known: dict[str, Any] = {"policy": frozen.policy, "metrics": frozen.metrics}
+    missing = missing_bounds(before, after, **known)
+    decision = decide_regression(deltas, comparison, policy=frozen.policy, subject=subject, missing=missing)
+    notes = [*_trades(states), *_spending(states, stopped), *frozen.notes]
+    ledger = evidence_ledger(before, after, **known)
     return AdaptiveVerdict(deltas, comparison, ledger, replace(decision, reasons=[*decision.reasons, *notes]), states)
 
 

@@ -171,7 +171,7 @@ class WinStates:
         tried = all(runs for *_, runs in win.fails.values()) and (win.look is not None or not win.family)
         if tried and self._calm(win) and (not win.fails or win.log_e < CLOSED_LOG_E):
             win.status = "closed"
-        elif win.failed >= MOST_FAILED or self._at_end(win):
+        elif self._given_up(win) or self._at_end(win):
             win.status = "left"
 
     def _judge_failures(self, win: Win) -> None:
@@ -190,6 +190,10 @@ class WinStates:
         seen, i = win.look
         small = self.frozen.policy.test == "classic" or bool(seen.rank[i] < self.frozen.policy.close_bf)
         return bool(seen.calm[i].all()) and small
+
+    def _given_up(self, win: Win) -> bool:
+        """Whether a win gave no scores too often; while its failures speak for a change it is gone on with."""
+        return win.failed >= MOST_FAILED and (win.log_e <= 0 or win.attempts >= self.frozen.policy.n_max)
 
     def _at_end(self, win: Win) -> bool:
         most = self.frozen.policy.n_max

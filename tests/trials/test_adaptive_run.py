@@ -193,3 +193,59 @@ def test_what_cannot_be_resumed_is_said(tmp_path: Path):
         harness.run_regression_now(resume="no-such-run")
     with pytest.raises(HarnesskitError, match="adaptive policy"):
         harness.run_regression_now(policy="floor:0.5", resume="no-such-run")
+
+
+class Hanging(AgentOf):
+    """An agent that raises in some cases, and says whether its outcome was right in the others."""
+
+    def __call__(self, case, context):
+        if case.replay_input["n"] in self.worse:
+            raise TimeoutError
+        found = super().__call__(case, context)
+        return ReplayResult(found.session_id, scores={**found.scores, "outcome_correct": 1.0})
+
+
+def banked_outcomes(root: Path, **given) -> Harness:
+    harness = workspace(root, Hanging("old"), **given)
+    hk.replay(
+        harness.evalset.cases(), Hanging("bank"), role="control", trials=5, root=root, fingerprint="v1", progress=False
+    )
+    return harness
+
+
+def test_a_win_whose_replays_all_raise_is_regressed_in_its_outcome(tmp_path: Path):
+    banked_outcomes(tmp_path)
+    result = workspace(tmp_path, Hanging("new", 0.0, ("3",))).run_regression_now(policy="thorough")
+    rows = result.deltas[result.deltas["n_unscored"] > 0].set_index("metric")
+    worse = result.deltas[result.deltas["status"] == "regressed"]
+    assert worse["metric"].tolist() == ["outcome_correct"]
+    assert (worse["case_id"].iloc[0], worse["candidate"].iloc[0]) == (rows["case_id"].iloc[0], 0.0)
+    assert set(rows.index) == set(METRICS)
+    assert result.decision.verdict == "fail"
+    counted = result.ledger[result.ledger["state"] == "counted as failed"]
+    assert counted["n_trials"].sum() == worse["n_candidate"].iloc[0] >= 3
+
+
+class Raising(AgentOf):
+    """An agent that raises in some cases."""
+
+    def __call__(self, case, context):
+        if case.replay_input["n"] in self.worse:
+            raise RuntimeError("down")
+        return super().__call__(case, context)
+
+
+def test_a_pass_of_an_adaptive_run_must_hold_with_the_missing_scores_at_their_worst(tmp_path: Path):
+    banked(tmp_path)
+    lost = ("0", "1", "2", "3", "4")
+    policy = hk.RegressionPolicy(min_coverage=0.5, budget_per_win=4)
+    result = workspace(tmp_path, Raising("new", worse=lost)).run_regression_now(policy=policy)
+    checks = result.decision.checks.set_index("check")
+    bound = hk.missing_bounds(result.before, result.after).set_index(["kind", "metric"]).loc["win"]
+    for metric in METRICS:
+        row = checks.loc[f"holds with the missing scores at their worst: {metric}"]
+        assert (row["state"], row["estimate"]) == ("unknown", bound.loc[metric, "drop_worst"])
+    assert result.decision.verdict == "inconclusive"
+    later = hk.open(tmp_path).regression(result.run_id)
+    assert later.decision.checks.equals(result.decision.checks)
+    assert later.decision.evidence_hash == result.decision.evidence_hash

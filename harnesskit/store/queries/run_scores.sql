@@ -6,7 +6,7 @@ FROM case_scores WHERE run_id = $run
 UNION ALL
 SELECT s.sample_id, s.run_id, r.role, s.arm, s.case_id, coalesce(c.kind, known_kind(s.attributes)), s.session_id,
     s.cluster, s.trial, s.pair, s.round, NULL, NULL, NULL, NULL,
-    CASE WHEN s.status = 'skipped' THEN 'skipped' ELSE 'unscored' END, coalesce(s.reason, s.status), s.occurred_at,
+    CASE WHEN s.status IN ('skipped', 'error', 'timeout') THEN s.status ELSE 'unscored' END, coalesce(s.reason, s.status), s.occurred_at,
     s.candidate_surfaced
 FROM samples AS s LEFT JOIN runs AS r USING (run_id) LEFT JOIN cases AS c USING (case_id)
 WHERE s.run_id = $run AND s.counts
