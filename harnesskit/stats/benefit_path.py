@@ -78,7 +78,13 @@ class BenefitPath(NamedTuple):
 
 
 def benefit_path(
-    case: ArrayLike, candidate: ArrayLike, value: ArrayLike, *, banked: Sequence[ArrayLike], rules: BenefitRules
+    case: ArrayLike,
+    candidate: ArrayLike,
+    value: ArrayLike,
+    *,
+    banked: Sequence[ArrayLike],
+    rules: BenefitRules,
+    looks: ArrayLike | None = None,
 ) -> BenefitPath:
     """Return the looks at the benefit up to the one that decides, from the replays in the order they were made.
 
@@ -94,6 +100,9 @@ def benefit_path(
         Control runs of each case from before the first replay; empty where there are none.
     rules
         Budget, noise and bounds.
+    looks
+        Per replay: whether the evidence may be looked at after it; at all of them when None. Where only the round of a
+        replay is known, the last of each round.
 
     Examples
     --------
@@ -108,7 +117,10 @@ def benefit_path(
         np.asarray(case)[spent], np.asarray(candidate)[spent], np.asarray(value, dtype=float)[spent], banked=banked
     )
     planned = schedule([_known(runs) for runs in banked], rules.budget, rounds=rules.rounds).planned
-    return _judged(seen, _looks(seen, rules), planned, rules)
+    at = _looks(seen, rules)
+    if looks is not None:
+        at = at[np.asarray(looks, dtype=bool)[spent][at]]
+    return _judged(seen, at, planned, rules)
 
 
 def benefit_bounds(information: ArrayLike, planned: float, rules: BenefitRules) -> tuple[Floats, Floats]:

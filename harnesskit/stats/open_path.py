@@ -75,7 +75,13 @@ class OpenPath(NamedTuple):
 
 
 def open_path(
-    case: ArrayLike, candidate: ArrayLike, value: ArrayLike, *, banked: Sequence[ArrayLike], rules: OpenRules
+    case: ArrayLike,
+    candidate: ArrayLike,
+    value: ArrayLike,
+    *,
+    banked: Sequence[ArrayLike],
+    rules: OpenRules,
+    looks: ArrayLike | None = None,
 ) -> OpenPath:
     """Return the looks at the t process up to the one that decides, from the replays in the order they were made.
 
@@ -88,6 +94,8 @@ def open_path(
         Per replay: place of the case, whether it was the candidate's arm, score on the common scale (NaN: unscored).
     banked
         Control runs of each case from before the first replay; empty where there are none.
+    looks
+        Per replay: whether the evidence may be looked at after it; at all of them when None.
 
     Examples
     --------
@@ -99,6 +107,8 @@ def open_path(
     seen = running_cells(case, candidate, value, banked=banked)
     gate = 0.0 if all(np.isfinite(np.asarray(runs, dtype=float)).sum() > 1 for runs in banked) else FRESH_DF
     at = np.flatnonzero(seen.scored & (seen.information > 0) & (seen.df >= gate))
+    if looks is not None:
+        at = at[np.asarray(looks, dtype=bool)[at]]
     df = seen.df[at].astype(np.float64) + rules.prior_df
     s2 = (seen.squares[at] + rules.prior_df * rules.prior_sd**2) / df
     delta, se = seen.delta[at], np.asarray(np.sqrt(s2 / seen.information[at]), dtype=float)
