@@ -5,6 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 ADVICE: dict[str, str] = {
+    "altered_decision": "Restore decisions.jsonl from version control; else review again and sign again.",
+    "bad_action": "Write sign, promote, retire or revoke; until then the record does nothing.",
     "bad_applicability_hint": "Write global, topical or task, or leave the field out.",
     "bad_key": "Write the key as session::metric.",
     "bad_kind": 'Write "kind": "failure" or "kind": "win".',
@@ -15,13 +17,16 @@ ADVICE: dict[str, str] = {
     "bad_time": "Write times as ISO 8601 with a zone, e.g. 2026-06-01T10:00:00+00:00.",
     "bad_value": "Correct the value to what the message asks for; until then the setting is not used.",
     "blank": "Nothing to mend; write the value if there is one.",
+    "broken_chain": "Restore decisions.jsonl from version control; after a merge of two copies, sign again.",
     "contradiction": "Nothing to mend if the harness wrote it; else correct the counts of the trial.",
+    "duplicate_decision": "Nothing to mend: the first record of that id holds. Sign again to replace a review.",
     "duplicate_id": "Give one of the two its own id, or delete it; neither is used until then.",
     "duplicate_key": "Delete one of the two entries of that key.",
     "duplicate_sample": "Delete one of the two attempts of that id in samples.jsonl; the first holds until then.",
     "empty": "Delete the file, or restore it from a copy.",
     "empty_metric": "Give the score the name of its metric, or delete it.",
     "encoding": "Save the file as UTF-8.",
+    "half_written_rule": "Nothing to mend: the next write to the rules finishes it.",
     "infinite": 'Write a finite number, or null for "no score".',
     "label_not_text": "Nothing to mend if the text is the right one; else write the labels in quotes.",
     "lone_surrogate": "Replace the broken character; the writer cut an emoji in half.",
@@ -63,6 +68,7 @@ ADVICE: dict[str, str] = {
     "too_deep": "Flatten the payload to fewer than 100 levels.",
     "too_large": "Split the file or line, or move what is not needed out of it.",
     "torn": "The last line was cut off by a crash, or is being written; load again when nothing writes.",
+    "torn_earlier": "Nothing to mend: nobody was told that the line was there.",
     "undeclared_range": "Declare the metric's low, high and higher_is_better in harnesskit/metrics.toml.",
     "unknown_field": "Nothing to mend; the field stays in the file.",
     "unknown_type": "Nothing to mend: a record of another program or a newer harness; it is kept and not read.",

@@ -19,6 +19,20 @@ class LockedError(WorkspaceError):
     """Another process holds a file that is needed for writing."""
 
 
+class PromotionRefusedError(WorkspaceError):
+    """A guard may not be promoted on the reviews there are.
+
+    Attributes
+    ----------
+    reasons
+        What stands against it, one sentence each.
+    """
+
+    def __init__(self, message: str, reasons: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.reasons = reasons
+
+
 class PolicyError(HarnesskitError, ValueError):
     """A policy name or field is not known, or does not fit the evidence."""
 

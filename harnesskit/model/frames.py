@@ -199,7 +199,7 @@ LABELS = Contract(
 
 DECISIONS = Contract(
     name="decisions",
-    grain="signed review",
+    grain="signed review, or what was done on one",
     key=("decision_id",),
     columns={
         "decision_id": "identity of the review",
@@ -221,6 +221,9 @@ DECISIONS = Contract(
         "review_by": "date by which it must be looked at again, UTC",
         "supersedes": "earlier decision that this one replaces",
         "previous_hash": "hash of the record before it in decisions.jsonl",
+        "action": "sign, or what was done: promote, retire, revoke",
+        "guard_hash": "SHA-256 of the guard as it was judged, e.g. of a rule's text; missing for a run",
+        "fingerprint": "JSON object of what produced the candidate's samples; missing when it is not known",
     },
 )
 

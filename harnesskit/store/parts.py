@@ -25,6 +25,7 @@ from harnesskit.workspace.dumps import read_dumps
 from harnesskit.workspace.history import read_history
 from harnesskit.workspace.labels import read_labels
 from harnesskit.workspace.problems import Problem
+from harnesskit.workspace.rule_writes import INTENT, half_written
 from harnesskit.workspace.rules import read_rules
 from harnesskit.workspace.scopes import read_scopes
 
@@ -127,7 +128,7 @@ def _metric_row(metric: Metric, declared: bool) -> tuple[Any, ...]:
 
 def _rules(root: Path) -> Contents:
     found = read_rules(root / layout.RULES)
-    return Contents({"rules": [_columns(rule) for rule in found.rules]}, found.problems)
+    return Contents({"rules": [_columns(rule) for rule in found.rules]}, [*found.problems, *half_written(root)])
 
 
 def _columns(record: Any) -> tuple[Any, ...]:
@@ -173,7 +174,7 @@ def all_parts(declarations: DeclarationPart) -> list[Part]:
     return [
         declarations,
         CasePart(),
-        WholePart("rules", (layout.RULES,), _rules, clear=("rules",)),
+        WholePart("rules", (layout.RULES, INTENT), _rules, clear=("rules",)),
         JournalPart(),
         NoticePart(),
         WholePart(

@@ -75,12 +75,12 @@ CREATE TABLE raw.labels (
     session_id VARCHAR, rater VARCHAR, "at" TIMESTAMP, failed BOOLEAN, metric VARCHAR, value DOUBLE, note VARCHAR
 );
 
--- One row per signed review.
+-- One row per signed review, or what was done on one.
 CREATE TABLE raw.decisions (
     decision_id VARCHAR, "at" TIMESTAMP, subject VARCHAR, guard_kind VARCHAR, verdict VARCHAR, reason VARCHAR,
     detail VARCHAR, author VARCHAR, approver VARCHAR, note VARCHAR, override VARCHAR, policy JSON, policy_hash VARCHAR,
     evidence_hash VARCHAR, report_hash VARCHAR, package_version VARCHAR, review_by TIMESTAMP, supersedes VARCHAR,
-    previous_hash VARCHAR
+    previous_hash VARCHAR, "action" VARCHAR, guard_hash VARCHAR, fingerprint JSON
 );
 
 -- One row per thing that was wrong in a file.

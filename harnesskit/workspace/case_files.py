@@ -6,13 +6,15 @@ The caller holds the lock. What happens to a file goes by its name, never by an 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from harnesskit.model.case import CaseKind
 from harnesskit.model.errors import WorkspaceError, listed
 from harnesskit.workspace.atomic import drafted, sync_folder, write_atomic
 from harnesskit.workspace.case_view import CaseView
-from harnesskit.workspace.case_writing import is_case_id, with_input
+from harnesskit.workspace.case_writing import is_case_id, with_fields
 from harnesskit.workspace.clock import Clock
 from harnesskit.workspace.documents import is_absent, printable
 from harnesskit.workspace.journal_writer import Event, append_events
@@ -99,20 +101,33 @@ class CaseFiles:
 
     def attach(self, stored: StoredCase, payload: Any) -> StoredCase:
         """Put a checked payload into the file of a case, and return the case as it is then."""
+        reason = "input attached" if payload is not None else "input removed"
+        about = {"reason": reason, "replayable": payload is not None}
+        return self._rewrite(stored, {"replay_input": payload}, Event("evalset_attach", {**_about(stored), **about}))
+
+    def turn_into(
+        self, stored: StoredCase, kind: CaseKind, baseline_scores: Mapping[str, float] | None, reason: str
+    ) -> StoredCase:
+        """Make a case one of another kind, with other baseline scores when given, and return it as it is then."""
+        changes: dict[str, Any] = {"kind": kind}
+        if baseline_scores is not None:
+            changes["baseline_scores"] = dict(baseline_scores)
+        return self._rewrite(stored, changes, Event("evalset_kind", {**_about(stored), "kind": kind, "reason": reason}))
+
+    def _rewrite(self, stored: StoredCase, changes: Mapping[str, Any], event: Event) -> StoredCase:
+        """Change fields of a case in its file; the journal comes first, so that without it the file stays as it was."""
         path = self._folder / stored.file
         try:
-            data = with_input(read_file(str(path))[0], payload)
+            data = with_fields(read_file(str(path))[0], **changes)
         except (UnreadableError, ValueError) as error:
             raise WorkspaceError(f"cannot read {path}: {error}") from error
-        reason = "input attached" if payload is not None else "input removed"
-        fields = {**_about(stored), "reason": reason, "replayable": payload is not None}
-        with drafted(path, data) as put:  # the journal comes first: when it cannot be written, the file stays as it was
-            self._tell(Event("evalset_attach", fields))
+        with drafted(path, data) as put:
+            self._tell(event)
             put()
         self._view.wrote([stored.file])
         now = self._view.current(stored.file)
         if now is None:
-            raise WorkspaceError(f"{path} was removed by another program while its input was attached.")
+            raise WorkspaceError(f"{path} was removed by another program while it was changed.")
         return now
 
     def remove(self, stored: StoredCase, reason: str) -> None:

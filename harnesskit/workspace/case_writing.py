@@ -191,11 +191,11 @@ def check_payload(payload: Any) -> None:
     case_bytes({"replay_input": payload})
 
 
-def with_input(data: bytes, replay_input: Any) -> bytes:
-    """Return the bytes of a case file with another (checked) replay input; all else in it stays, known or not."""
+def with_fields(data: bytes, **fields: Any) -> bytes:
+    """Return the bytes of a case file with other (checked) fields; all else in it stays, known or not."""
     raw = json.loads(data.decode("utf-8-sig"))
-    # NaN that another writer left in the file stays as it was: this changes the input and nothing else
-    text = json.dumps({**raw, "replay_input": replay_input}, indent=2, sort_keys=True, ensure_ascii=True)
+    # NaN that another writer left in the file stays as it was: this changes these fields and nothing else
+    text = json.dumps({**raw, **fields}, indent=2, sort_keys=True, ensure_ascii=True)
     return text.encode("ascii")
 
 

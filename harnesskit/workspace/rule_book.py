@@ -152,7 +152,7 @@ class RuleBook:
             finish_write(self.root)
             self._refuse_known(record["rule"], record["scope"], force)
             record["trial"] = new_trial(trial_baseline(self.root, metric), record["created_at"])
-            self._write(record, "rule_add", {})
+            self._write(record, "rule_add", {}, None)
         return str(record["id"])
 
     def record(
@@ -165,6 +165,7 @@ class RuleBook:
         reason: str | None = None,
         validator: str | None = None,
         evidence: Mapping[str, Any] | None = None,
+        decision: bytes | None = None,
     ) -> RuleRecord:
         """Append the next record of a rule and return it; what is not given stays, unknown fields too.
 
@@ -181,6 +182,9 @@ class RuleBook:
             Given the trial as it stands now, returns it as it should stand. A rule without a trial gets none.
         expect
             The status that the rule must still have.
+        decision
+            The line of the review that a new status rests on; it is written before the record, and with it or not at
+            all. The caller holds the lock of the reviews.
 
         Raises
         ------
@@ -208,18 +212,20 @@ class RuleBook:
             about: dict[str, Any] = {"reason": reason, "validator": validator}
             if kind == "rule_retire" and evidence is not None:
                 about["evidence"] = dict(evidence)
-            self._write({**latest, **changes}, kind, {k: v for k, v in about.items() if v is not None})
+            about = {name: value for name, value in about.items() if value is not None}
+            self._write({**latest, **changes}, kind, about, decision)
         found = self.get(rule_id)
         if found is None:
             raise KeyError(rule_id)
         return found
 
-    def _write(self, record: dict[str, Any], kind: str | None, about: dict[str, Any]) -> None:
+    def _write(self, record: dict[str, Any], kind: str | None, about: dict[str, Any], decision: bytes | None) -> None:
         if kind is None:
             write_rule(self.root, record, None)
             return
         fields = {"id": record["id"]} if kind == "rule_retire" else record
-        write_rule(self.root, record, {**fields, **about, "ts": written_time(self.clock), "type": kind})
+        event = {**fields, **about, "ts": written_time(self.clock), "type": kind}
+        write_rule(self.root, record, event, decision=decision)
 
     def _hold(self, purpose: str) -> Any:
         return hold(self.root / LOCK, purpose)
