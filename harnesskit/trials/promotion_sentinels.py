@@ -1,0 +1,30 @@
+"""Does the bank of a trial still hold? Control runs made along with it, held against it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harnesskit.replays.setup import Record
+from harnesskit.trials.frozen import ControlRun
+from harnesskit.trials.promotion_frozen import FrozenPromotion
+from harnesskit.trials.replayer import scored_values
+from harnesskit.trials.sentinel import bank_is_stale
+from harnesskit.trials.win import CONTROL
+
+
+def stale_bank(frozen: FrozenPromotion, records: Iterable[Record]) -> bool:
+    """Return whether the control runs of a trial differ from its bank by more than 3 moderated standard errors.
+
+    Only cases with two or more banked runs tell; without any, False.
+    """
+    bank = {case: runs for case in frozen.kinds if len(runs := _banked(frozen, case)) > 1}
+    fresh: dict[str, list[ControlRun]] = {}
+    for sample, scores in records:
+        values = scored_values(scores)
+        if sample.arm == CONTROL and sample.case_id in bank and sample.status == "scored" and values:
+            fresh.setdefault(sample.case_id or "", []).append(ControlRun(sample.sample_id, values))
+    return bool(fresh) and bank_is_stale(bank, fresh, list(bank), frozen.metrics)
+
+
+def _banked(frozen: FrozenPromotion, case: str) -> list[ControlRun]:
+    return [run for run in frozen.controls.get(case, ()) if run.source == CONTROL]
