@@ -37,7 +37,7 @@ class Runs:
     Attributes
     ----------
     table
-        ``case_id, kind, arm`` (0 control, 1 candidate), ``sample`` (id or number of the run), ``round`` (missing: none),
+        ``case_id, kind, arm`` (0 control, 1 candidate), ``sample`` (id or number), ``round`` (missing: none),
         ``captured, early`` (ended in an error or a timeout), ``read`` (1, 0 or missing), ``tried`` (false: skipped),
         ``reason`` (why it has no score); in the order of the replays, the bank first.
     values
@@ -161,7 +161,7 @@ def _is_captured(rows: pd.DataFrame) -> NDArray[np.bool_]:
 
 def _one_per_run(rows: pd.DataFrame, side: Side, arm: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return one row per run of a side, and its scores in rows of run and metric."""
-    trials = side.trials
+    trials = side.trials.assign(**{c: side.trials[c].astype(object) for c in ("case_id", "metric", "state", "reason")})
     runs = trials.groupby("trial", sort=True).agg(
         case_id=("case_id", "first"), captured=("captured", "first"), early=("early", "any"),
         scored=("state", lambda states: bool((states == SCORED).any())),
