@@ -7,9 +7,14 @@ that was not replayed counts 1, one that came out clean counts below 1: how many
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy import special, stats
+
+from harnesskit.stats.harm_prior import CAPTURE_DF
+from harnesskit.stats.win_runs import WinRuns
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -19,6 +24,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
+
+
+FIRST_CAP = 8.0
+"""Largest likelihood ratio of a win with one candidate run: one run never decides."""
+LARGEST = 1e6
+FEW_WINS = 5.0
+"""Replayed wins that "scatters as assumed" counts for in the common scale of the wins."""
 
 
 class GuardRules(NamedTuple):
@@ -35,6 +47,9 @@ class GuardRules(NamedTuple):
     """Wins replayed at most: that many count as all."""
     most_per_win: int = 6
     """Candidate runs of a win after which doubt about it draws no more."""
+
+
+DEFAULT = GuardRules()
 
 
 class GuardLook(NamedTuple):
@@ -63,7 +78,7 @@ class GuardLook(NamedTuple):
 
 
 def guard_look(
-    known: HarmPrior, win: ArrayLike, candidate: ArrayLike, values: ArrayLike, *, rules: GuardRules | None = None
+    known: HarmPrior, win: ArrayLike, candidate: ArrayLike, values: ArrayLike, *, rules: GuardRules = DEFAULT
 ) -> GuardLook:
     """Return where the guard stands after these replays.
 
@@ -74,5 +89,177 @@ def guard_look(
     win, candidate, values
         Per replay, in order: place of the win, whether it was the candidate's arm, (replays, K) scores (NaN: missing;
         a replay with none is unscored).
+
+    Examples
+    --------
+    >>> from harnesskit.stats.harm_prior import harm_prior
+    >>> known = harm_prior(np.full((3, 3, 1), 0.8) + np.array([-0.1, 0, 0.1])[None, :, None])
+    >>> look = guard_look(known, [0, 1, 1], [True] * 3, [[0.8], [0.5], [0.55]])
+    >>> look.harm.round(2).tolist(), look.n_candidate.tolist(), round(look.evidence, 2)
+    ([0.27, 51.78, 1.0], [1, 2, 0], 7.24)
     """
-    raise NotImplementedError
+    return look_at(known, replayed(known, win, candidate, values), rules)
+
+
+def replayed(known: HarmPrior, win: ArrayLike, candidate: ArrayLike, values: ArrayLike) -> WinRuns:
+    """Return the running sums of the wins after these replays."""
+    runs = WinRuns(known)
+    for place, arm, row in zip(
+        np.asarray(win, dtype=int).tolist(),
+        np.asarray(candidate, dtype=bool).tolist(),
+        np.asarray(values, dtype=float),
+        strict=True,
+    ):
+        runs.add(place, arm, row)
+    return runs
+
+
+def look_at(known: HarmPrior, runs: WinRuns, rules: GuardRules = DEFAULT) -> GuardLook:
+    """Return where the guard stands, from running sums that a caller keeps."""
+    wins = known.wins
+    delta, half, harm, clipped = np.full(wins, np.nan), np.full(wins, np.nan), np.ones(wins), np.full(wins, np.nan)
+    level = _level(known, runs)
+    groups = [_evaluate(known, runs, at, used, level) for at, used in runs.groups()]
+    scale = _common_scale(groups) if known.fresh else 1.0
+    for one in groups:
+        nu, at = known.df[one.wins], one.wins
+        ratio = _likelihood_ratio(one, scale, nu, known.single, rules)
+        harm[at] = np.minimum(ratio, np.where(runs.n_candidate[at] > 1, LARGEST, FIRST_CAP))
+        delta[at], clipped[at] = one.change.mean(axis=1), one.clipped_s2
+        half[at] = stats.t.ppf(0.975, nu) * np.sqrt(scale * one.mean_s2)
+    here = np.isfinite(delta)
+    estimate, highest = _mean_drop(known, delta[here], clipped[here], level, rules)
+    shares = np.asarray(rules.shares)[:, None]
+    evidence = float(np.exp(np.log1p(shares * (harm - 1)).sum(axis=1)).mean())
+    return GuardLook(
+        runs.replays, runs.n_candidate.copy(), runs.n_control.copy(), runs.n_fresh.copy(),
+        delta, delta - half, delta + half, harm, evidence, estimate, highest,
+    )  # fmt: skip
+
+
+class _Level(NamedTuple):
+    """Where the wins' control means lie now that some were made again."""
+
+    mean: Floats
+    s2: Floats
+    moved: Floats
+    """How far the captures are moved."""
+
+
+class _Group(NamedTuple):
+    """Wins scored on the same metrics."""
+
+    wins: Ints
+    change: Floats
+    """(wins, K): candidate mean - control mean as it is known."""
+    covariance: Floats
+    """(wins, K, K) of it."""
+    mean_s2: Floats
+    """(wins,): variance of its mean over the metrics."""
+    clipped_s2: Floats
+    """The same with the noise of clipped runs, without what the level adds to all wins alike."""
+    q0: Floats
+    """change' covariance^-1 change."""
+
+
+def _level(known: HarmPrior, runs: WinRuns) -> _Level:
+    """Return the posterior of the wins' mean level: the captures' with their shift, and the control runs made since.
+
+    A captured win with c control runs of mean x tells x - beta (y - M), beta = T^2 / (T^2 + s^2), with variance T^2 (1
+    - beta) + s^2 / c; y its capture and M the mean of all captures.
+    """
+    if not known.fresh:
+        return _Level(known.level, known.level_s2, np.zeros_like(known.level))
+    s2, t2 = known.sd**2, known.between
+    beta = t2 / (t2 + s2)
+    count = runs.fresh_count
+    captured = known.captured[:, None]
+    own = np.where(captured, beta * (known.control[:, 0] - known.level), 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        told = runs.fresh_total / count - np.where(np.isfinite(own), own, 0.0)
+        precision = 1 / (np.where(captured, t2 * (1 - beta), t2) + s2 / count)
+    precision = np.where(count > 0, precision, 0.0)
+    first = 1 / np.maximum(known.level_s2, 1e-12)
+    start = known.level + known.shift
+    total = first + precision.sum(axis=0)
+    mean = (first * start + (precision * np.where(count > 0, told, 0.0)).sum(axis=0)) / total
+    return _Level(mean, 1 / total, mean - known.level)
+
+
+def _evaluate(known: HarmPrior, runs: WinRuns, at: Ints, used: Bools, level: _Level) -> _Group:
+    """Return the changes of wins that are scored on the same metrics, and how sure they are."""
+    k = int(used.sum())
+    pick = np.ix_(used, used)
+    noise, clipped = (known.correlation[pick] * np.outer(sd[used], sd[used]) for sd in (known.sd, known.clipped_sd))
+    rule, control = (runs.weight(arm, at, used) for arm in (1, 0))
+    moved = np.where(known.captured[at, None], level.moved[used], 0.0) / runs.count(0, at, used)
+    seen = runs.mean(0, at, used) + moved
+    prior = np.diag(1 / known.between[used])
+    sure = np.linalg.inv(noise * control)
+    posterior = np.linalg.inv(prior + sure)
+    mean = (posterior @ (prior @ level.mean[used] + (sure @ seen[:, :, None])[:, :, 0])[:, :, None])[:, :, 0]
+    change = runs.mean(1, at, used) - mean
+    spread = known.spread[at, None, None]
+    covariance = spread * (noise * rule + posterior)
+    clipped_s2 = (clipped * rule + np.linalg.inv(prior + np.linalg.inv(clipped * control))).mean(axis=(1, 2))
+    if known.fresh:
+        sd = np.sqrt(level.s2[used])
+        share = np.where(known.banked[at], 0.0, _level_share(known, runs, at))
+        covariance = covariance + np.outer(sd, sd) * known.correlation[pick] * share[:, None, None] ** 2
+    q0 = (change[:, None, :] @ np.linalg.solve(covariance, change[:, :, None]))[:, 0, 0]
+    return _Group(at, change, covariance, covariance.mean(axis=(1, 2)), clipped_s2, q0 / k)
+
+
+def _level_share(known: HarmPrior, runs: WinRuns, at: Ints) -> Floats:
+    """Return about how much of the doubt about the level is left in each win's control mean: (m + 1) / (m + 1 + c)."""
+    before = (runs.n_control - runs.n_fresh)[at] + 1.0
+    return np.asarray(before / (before + runs.n_fresh[at]), dtype=float)
+
+
+def _common_scale(groups: list[_Group]) -> float:
+    """Return by how much the wins scatter more than assumed: a robust scale over the replayed ones, at least 1.
+
+    (5 + g median(Q0 / K) / median of F(K, nu)) / (5 + g): runs that collapse, or an assumed noise that is too small,
+    show as scatter of all wins; harm in a few of them does not move a median.
+    """
+    q0 = np.concatenate([one.q0 / _median_f(one.change.shape[1]) for one in groups]) if groups else np.zeros(0)
+    if not len(q0):
+        return 1.0
+    return max(1.0, float((FEW_WINS + len(q0) * np.median(q0)) / (FEW_WINS + len(q0))))
+
+
+@lru_cache(maxsize=64)
+def _median_f(k: int) -> float:
+    return float(stats.f.median(k, CAPTURE_DF))
+
+
+def _likelihood_ratio(one: _Group, scale: float, nu: Floats, single: float, rules: GuardRules) -> Floats:
+    """Return the likelihood ratio of harm of each win: multivariate t densities, a mixture of harms over none."""
+    k = one.change.shape[1]
+    harms, weights = _slab(k, single, rules.harms)
+    moved = one.change[:, None, :] + harms
+    q = np.einsum("wjk,wkj->wj", moved, np.linalg.solve(one.covariance, moved.transpose(0, 2, 1))) / scale
+    none = np.log1p(one.q0 * k / scale / nu)
+    log_ratio = (nu[:, None] + k) / 2 * (none[:, None] - np.log1p(q / nu[:, None]))
+    return np.asarray(np.exp(special.logsumexp(log_ratio, b=weights, axis=1)), dtype=float)
+
+
+@lru_cache(maxsize=64)
+def _slab(k: int, single: float, harms: tuple[float, ...]) -> tuple[Floats, Floats]:
+    """Return the harms of the mixture and their weights: to all metrics alike, and to one alone."""
+    if k == 1:
+        return np.asarray(harms)[:, None], np.full(len(harms), 1 / len(harms))
+    kinds = np.vstack([np.ones(k), np.eye(k)])
+    shares = np.array([1 - single, *[single / k] * k]) / len(harms)
+    return np.vstack([size * kinds for size in harms]), np.tile(shares, len(harms))
+
+
+def _mean_drop(known: HarmPrior, delta: Floats, s2: Floats, level: _Level, rules: GuardRules) -> tuple[float, float]:
+    """Return the mean change over the replayed wins, and the upper bound of the mean drop."""
+    if not len(delta):
+        return float("nan"), float("inf")
+    sd = np.sqrt(level.s2)
+    common = float((np.outer(sd, sd) * known.correlation).mean())
+    estimate = float(delta.mean())
+    reach = float(stats.norm.ppf(rules.ni_level)) * float(s2.sum() / len(s2) ** 2 + common) ** 0.5
+    return estimate, reach - estimate

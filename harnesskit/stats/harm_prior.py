@@ -14,6 +14,8 @@ import numpy as np
 from harnesskit.stats.noise import ASSUMED_SD, MIN_SD, robust_sd
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
@@ -36,8 +38,12 @@ SINGLE_CAPTURE = 0.1
 STALE_SD = 0.05
 SELECTED = 0.5
 """Standard deviation of the shift of captures: sqrt(stale^2 + (selected * sd of a run)^2)."""
-UNKNOWN_SHIFT = 10.0
-"""Standard deviation of the shift when there is no capture to shift."""
+UNKNOWN_LEVEL = 10.0
+"""Standard deviation of the level when there is neither a capture nor a bank to tell it."""
+UNKNOWN_BETWEEN = 0.20
+"""Standard deviation of the wins' control means where nothing tells it."""
+SHARED_VARIANCE = 0.25
+"""Correlation of the sample variances of two metrics of a win: the square of that of the runs."""
 
 
 class HarmPrior(NamedTuple):
@@ -67,8 +73,8 @@ class HarmPrior(NamedTuple):
     """Weight of harms to one metric alone."""
     shift: Floats
     """(K,): expected shift of the captures."""
-    shift_s2: Floats
-    """(K,): its variance; 0 when there is nothing to shift."""
+    level_s2: Floats
+    """(K,): variance of the level before any replay: of the captures' shift, or of the mean of the bank."""
     captured: Bools
     """(W,): the only control run is a capture."""
     banked: Bools
@@ -86,7 +92,7 @@ class HarmPrior(NamedTuple):
 
 
 def harm_prior(
-    bank: ArrayLike | None,
+    bank: ArrayLike | None = None,
     captures: ArrayLike | None = None,
     *,
     sd: ArrayLike | None = None,
@@ -103,7 +109,7 @@ def harm_prior(
     captures
         (W, K) scores of the captured runs; used for wins without any banked run. None: there are none.
     sd
-        (K,) standard deviation of one run where the bank does not tell it, see `benefit_noise`; .10 when not given.
+        (K,) standard deviation of one run where some win has no bank, see `benefit_noise`; .10 when not given.
     correlation
         (K, K) of the metrics within a run; .5 between any two when not given.
     shift
@@ -114,7 +120,7 @@ def harm_prior(
     Raises
     ------
     ValueError
-        If the shapes do not agree.
+        If the shapes do not agree, or nothing says how many wins and metrics there are.
 
     Examples
     --------
@@ -122,11 +128,37 @@ def harm_prior(
     >>> known = harm_prior(bank)
     >>> known.sd.round(3).tolist(), known.level.round(3).tolist(), known.fresh
     ([0.1], [0.8], False)
+    >>> known = harm_prior(captures=[[0.9, 0.8], [0.7, 0.9]], sd=[0.1, 0.1])
+    >>> known.level.round(3).tolist(), (known.level + known.shift).round(3).tolist(), known.fresh
+    ([0.8, 0.85], [0.775, 0.825], True)
     """
-    raise NotImplementedError
+    runs, captured = _control_runs(bank, captures, wins, sd)
+    k = runs.shape[2]
+    m = np.isfinite(runs).any(axis=2).sum(axis=1)
+    banked = m > 1
+    scatter = _scatter(np.where(banked[:, None, None], runs, np.nan))
+    if banked.all():
+        spread_sd, least = scatter.sd, LEAST_SPREAD_BANK
+    else:
+        given = np.broadcast_to(ASSUMED_SD if sd is None else sd, k)
+        spread_sd, least = np.maximum(given, MIN_SD), LEAST_SPREAD_CAPTURE
+    noise = np.asarray(spread_sd, dtype=float)
+    mean, per_win = _win_means(scatter.clipped, runs)
+    between = _between(mean, per_win, noise, least)
+    level = _column_mean(mean, captured) if captured.any() else _column_mean(mean, m > 0)
+    spread, df = _win_spread(scatter, noise, banked, k)
+    shrunk = correlation if correlation is not None else np.full((k, k), CORRELATION) + (1 - CORRELATION) * np.eye(k)
+    return HarmPrior(
+        control=np.where(banked[:, None, None], scatter.clipped, runs), centre=scatter.centre, reach=scatter.reach,
+        sd=noise, clipped_sd=np.minimum(scatter.clipped_sd, noise) if banked.all() else noise,
+        correlation=np.asarray(shrunk, dtype=float), level=np.where(np.isfinite(level), level, 0.5), between=between,
+        spread=spread, df=df, single=_single(scatter.low_share) if banked.all() else SINGLE_CAPTURE,
+        shift=shift * noise if captured.any() else np.zeros(k),
+        level_s2=_level_s2(between, noise, m, banked, captured), captured=captured, banked=banked,
+    )  # fmt: skip
 
 
-def benefit_noise(cells: list[ArrayLike], *, prior_sd: ArrayLike = ASSUMED_SD, prior_df: float = 3.0) -> Floats:
+def benefit_noise(cells: Sequence[ArrayLike], *, prior_sd: ArrayLike = ASSUMED_SD, prior_df: float = 3.0) -> Floats:
     """Return the standard deviation of one run of each metric from the failing cases' runs, all metrics.
 
     (sum of squares + prior_df prior_sd^2) / (sum of df + prior_df), at least .02.
@@ -141,4 +173,137 @@ def benefit_noise(cells: list[ArrayLike], *, prior_sd: ArrayLike = ASSUMED_SD, p
     >>> benefit_noise([[[0.4], [0.6]], [[0.5], [0.7]]]).round(4).tolist()
     [0.1183]
     """
-    raise NotImplementedError
+    squares, df = np.asarray(prior_df * np.square(prior_sd), dtype=float), np.asarray(prior_df, dtype=float)
+    for cell in cells:
+        runs = np.asarray(cell, dtype=float)
+        seen = np.isfinite(runs)
+        count = seen.sum(axis=0)
+        mean = np.where(seen, runs, 0.0).sum(axis=0) / np.maximum(count, 1)
+        squares = squares + np.where(seen, (runs - mean) ** 2, 0.0).sum(axis=0)
+        df = df + np.maximum(count - 1, 0)
+    return np.asarray(np.maximum(np.sqrt(squares / df), MIN_SD), dtype=float)
+
+
+class _Scatter(NamedTuple):
+    clipped: Floats
+    centre: Floats
+    reach: Floats
+    sd: Floats
+    clipped_sd: Floats
+    win_s2: Floats
+    win_df: Floats
+    low_share: float
+
+
+def _control_runs(
+    bank: ArrayLike | None, captures: ArrayLike | None, wins: int | None, sd: ArrayLike | None
+) -> tuple[Floats, Bools]:
+    """Return the control runs of each win, the capture where there is nothing else, and where that is so."""
+    runs = None if bank is None else np.asarray(bank, dtype=float)
+    first = None if captures is None else np.asarray(captures, dtype=float)
+    if runs is None and first is None:
+        if wins is None:
+            raise ValueError("harm_prior() needs a bank, captures, or the number of wins")
+        runs = np.full((wins, 1, np.size(ASSUMED_SD if sd is None else sd)), np.nan)
+    if runs is None and first is not None:
+        runs = np.full((len(first), 1, first.shape[1]), np.nan)
+    assert runs is not None
+    if first is None:
+        return runs, np.zeros(len(runs), dtype=bool)
+    if first.shape != (len(runs), runs.shape[2]):
+        raise ValueError(f"captures of {first.shape} (wins, metrics) do not fit a bank of {runs.shape}")
+    captured = ~np.isfinite(runs).any(axis=(1, 2)) & np.isfinite(first).any(axis=1)
+    if not runs.shape[1]:
+        runs = np.full((len(first), 1, first.shape[1]), np.nan)
+    filled = runs.copy()
+    filled[captured, 0] = first[captured]
+    return filled, captured
+
+
+def _scatter(runs: Floats) -> _Scatter:
+    """Return how banked runs scatter within their wins, as they are and clipped about their medians."""
+    seen = np.isfinite(runs)
+    count = seen.sum(axis=1)
+    centre = np.full(count.shape, np.nan)
+    some = count > 0
+    if some.any():
+        ordered = np.sort(np.where(seen, runs, np.inf), axis=1)
+        low, high = np.maximum((count - 1) // 2, 0), np.maximum(count // 2, 0)
+        middle = [np.take_along_axis(ordered, at[:, None, :], axis=1)[:, 0] for at in (low, high)]
+        centre[some] = ((middle[0] + middle[1]) / 2)[some]
+    away = (runs - centre[:, None, :]) * np.sqrt(count / np.maximum(count - 1, 1))[:, None, :]
+    k = runs.shape[2]
+    robust = np.array([_robust(away[:, :, j]) for j in range(k)])
+    reach = CLIP * robust
+    clipped = np.clip(runs, (centre - reach)[:, None, :], (centre + reach)[:, None, :])
+    free = np.maximum(count - 1, 0).astype(float)
+    s2, clipped_s2 = (_squares(values) for values in (runs, clipped))
+    total = np.maximum(free.sum(axis=0), 1.0)
+    low_share = float((away < -reach)[seen].mean()) if seen.any() else 0.0
+    return _Scatter(
+        clipped, centre, reach, np.maximum(np.sqrt(s2.sum(axis=0) / total), MIN_SD),
+        np.maximum(np.sqrt(clipped_s2.sum(axis=0) / total), MIN_SD),
+        s2 / np.maximum(free, 1.0), free, low_share,
+    )  # fmt: skip
+
+
+def _robust(away: Floats) -> float:
+    known = away[np.isfinite(away)]
+    return robust_sd(known) if len(known) else MIN_SD
+
+
+def _squares(runs: Floats) -> Floats:
+    seen = np.isfinite(runs)
+    mean = np.where(seen, runs, 0.0).sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
+    return np.asarray(np.where(seen, (runs - mean[:, None, :]) ** 2, 0.0).sum(axis=1), dtype=float)
+
+
+def _win_means(clipped: Floats, runs: Floats) -> tuple[Floats, Floats]:
+    """Return the control mean of each win and metric, of clipped runs where there are any, and the runs behind it."""
+    values = np.where(np.isfinite(clipped), clipped, runs)
+    seen = np.isfinite(values)
+    count = seen.sum(axis=1)
+    mean = np.where(seen, values, 0.0).sum(axis=1) / np.maximum(count, 1)
+    return np.where(count > 0, mean, np.nan), count.astype(float)
+
+
+def _column_mean(mean: Floats, rows: Bools) -> Floats:
+    chosen = mean[rows]
+    seen = np.isfinite(chosen)
+    count = seen.sum(axis=0)
+    total = np.where(seen, chosen, 0.0).sum(axis=0)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _between(mean: Floats, count: Floats, sd: Floats, least: float) -> Floats:
+    """Return T^2 of each metric: the variance of the wins' means less what their noise makes, at least `least`^2."""
+    found = np.full(len(sd), UNKNOWN_BETWEEN**2)
+    for k in range(len(sd)):
+        seen = np.isfinite(mean[:, k])
+        if seen.sum() > 1:
+            noise = float((sd[k] ** 2 / count[seen, k]).mean())
+            found[k] = max(float(mean[seen, k].var(ddof=1)) - noise, least**2)
+    return found
+
+
+def _win_spread(scatter: _Scatter, sd: Floats, banked: Bools, k: int) -> tuple[Floats, Floats]:
+    """Return the variance of a run in each win over the mean of all, and the degrees of freedom of its evidence."""
+    if not banked.all():
+        return np.ones(len(banked)), np.full(len(banked), CAPTURE_DF)
+    used = scatter.win_df > 0
+    ratio = np.where(used, scatter.win_s2 / sd**2, 0.0).sum(axis=1) / np.maximum(used.sum(axis=1), 1)
+    e = scatter.win_df.max(axis=1, initial=0.0) * k / (1 + (k - 1) * SHARED_VARIANCE)
+    return (e * ratio + SPREAD_DF) / (e + SPREAD_DF), e + SPREAD_DF
+
+
+def _single(low_share: float) -> float:
+    """Return the weight of harms to one metric alone: none where runs collapse, which looks like such a harm."""
+    return SINGLE * float(np.clip(1 - (low_share - 0.02) / 0.04, 0.0, 1.0))
+
+
+def _level_s2(between: Floats, sd: Floats, m: NDArray[np.int64], banked: Bools, captured: Bools) -> Floats:
+    if captured.any():
+        return np.asarray(STALE_SD**2 + (SELECTED * sd) ** 2, dtype=float)
+    if banked.any():
+        return np.asarray((between + sd**2 / m[banked].mean()) / banked.sum(), dtype=float)
+    return np.full(len(sd), (UNKNOWN_LEVEL if not m.any() else 0.0) ** 2)
