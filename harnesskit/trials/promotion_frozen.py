@@ -50,8 +50,8 @@ class FrozenPromotion:
         Declarations as they were.
     controls
         Runs without the rule from before the first replay, by case.
-    prior_sd, prior_df, noise
-        Standard deviation of one run of the target metric on the common scale, what it counts for, and its source.
+    prior_sd, noise
+        Standard deviation of one run of the target metric on the common scale, and where it comes from.
     sentinels
         Cases replayed in control first, to see whether the bank still holds.
     seed
@@ -78,7 +78,6 @@ class FrozenPromotion:
     guard_metrics: tuple[str, ...] = ()
     controls: Mapping[str, tuple[ControlRun, ...]] = field(default_factory=dict)
     prior_sd: float = 0.10
-    prior_df: float = 3.0
     noise: str = "assumed"
     sentinels: tuple[str, ...] = ()
     seed: int = 0
@@ -134,7 +133,7 @@ class FrozenPromotion:
 
 
 _LISTS = ("failures", "wins", "held_out", "sources", "guard_metrics", "sentinels", "notes")
-_PLAIN = ("target", "n_wins", "prior_sd", "prior_df", "noise", "seed")
+_PLAIN = ("target", "n_wins", "prior_sd", "noise", "seed")
 
 
 def scale_of(name: str, values: Sequence[float], metrics: Metrics) -> tuple[Scale, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from harnesskit.stats.harm_mixture import GuardLook, GuardRules, guard_look
-from harnesskit.stats.harm_prior import benefit_noise, harm_prior
+from harnesskit.measures.promotion_stage import guard_stage
+from harnesskit.stats.harm_mixture import GuardLook, guard_look
 from harnesskit.stats.harm_steps import guard_verdict, next_guard_step
 from harnesskit.trials.promotion_frozen import FrozenPromotion
 from harnesskit.trials.promotion_values import Values
@@ -24,26 +24,24 @@ class Guard:
     """
 
     def __init__(self, frozen: FrozenPromotion, values: Values) -> None:
-        policy = frozen.policy
-        self.frozen = frozen
         bank, captures = values.guard_bank()
-        banked = bool(np.isfinite(bank).any())
-        noise = benefit_noise(list(values.guard_cells()))
-        self.known = harm_prior(
-            bank if banked else None,
+        cells = values.guard_cells()
+        self.frozen = frozen
+        self.stage = guard_stage(
+            bank if np.isfinite(bank).any() else None,
             captures if np.isfinite(captures).any() else None,
-            sd=noise,
+            cells=cells,
+            policy=frozen.policy,
+            spent=len(values.benefit().case),
             wins=len(frozen.wins),
-            **({} if banked else {"shift": 0.0}),
-        )
-        self.rules = GuardRules(
-            policy.ni_margin, policy.ni_level, policy.harm_bar, policy.clean_bar, policy.end_bar if banked else 1.0
+            metrics=bank.shape[2],
         )
 
     def next_steps(self, values: Values, most: int) -> list[Step]:
         """Return the replays to make next, at most so many; none when the guard has decided or can see no more."""
-        look = guard_look(self.known, *values.guard(), rules=self.rules)
-        if guard_verdict(look, self.known, ended=False, rules=self.rules) != "open":
+        known, rules, _ = self.stage
+        look = guard_look(known, *values.guard(), rules=rules)
+        if guard_verdict(look, known, ended=False, rules=rules) != "open":
             return []
         wins = self.frozen.wins
         order = [
@@ -51,7 +49,7 @@ class Guard:
             for place, case in enumerate(wins)
             if not (values.given_up(case, CANDIDATE) or values.given_up(case, CONTROL))
         ]
-        step = next_guard_step(look, self.known, order, rules=self.rules)
+        step = next_guard_step(look, known, order, rules=rules)
         if step is None:
             return []
         first = Step(wins[step.win], CANDIDATE if step.candidate else CONTROL)

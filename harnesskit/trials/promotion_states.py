@@ -7,12 +7,12 @@ itself is reached from the rows of both arms (`harnesskit.trials.promotion_verdi
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
+from harnesskit.measures.promotion_looks import benefit_rules
 from harnesskit.replays.setup import Record
-from harnesskit.stats.benefit_path import BenefitRules, benefit_path
+from harnesskit.stats.benefit_path import benefit_path
 from harnesskit.stats.open_path import OpenRules, certified_path, open_path
 from harnesskit.stats.replay_schedule import Cell, benefit_budget, next_cells, next_in_round, next_of_pair
 from harnesskit.trials.promotion_frozen import FrozenPromotion
@@ -144,13 +144,8 @@ def benefit_verdict(frozen: FrozenPromotion, values: Values) -> str | None:
     """Return what the replays of the failures decide: ``efficacy``, or against the rule; None while it is open."""
     policy, replayed = frozen.policy, values.benefit()
     banked = [values.bank_of(case) for case in values.failures]
-    common: dict[str, Any] = {"alpha": policy.alpha, "beta": policy.beta, "min_effect": policy.min_effect,
-              "worthwhile": policy.worthwhile}  # fmt: skip
     if policy.mode == "open_ended":
         walk = certified_path if policy.certified else open_path
-        return walk(*replayed, banked=banked, rules=OpenRules(frozen.prior_sd, **common)).verdict
-    rules = BenefitRules(
-        benefit_budget(policy.budget, guard_share=policy.guard_share), frozen.prior_sd, frozen.prior_df,
-        gamma=policy.gamma, rounds=policy.design == "classic", **common,
-    )  # fmt: skip
-    return benefit_path(*replayed, banked=banked, rules=rules).verdict
+        rules = OpenRules(frozen.prior_sd, policy.alpha, policy.beta, policy.min_effect, policy.worthwhile)
+        return walk(*replayed, banked=banked, rules=rules).verdict
+    return benefit_path(*replayed, banked=banked, rules=benefit_rules(policy, frozen.prior_sd)).verdict
