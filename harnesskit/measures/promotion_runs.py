@@ -39,8 +39,9 @@ class Runs:
     table
         ``case_id, kind, arm`` (0 control, 1 candidate), ``sample`` (id or number), ``round`` (missing: none),
         ``captured, early`` (ended in an error or a timeout), ``read`` (1, 0 or missing), ``tried`` (false: skipped),
-        ``reason`` (why it has no score); in the order of the replays, the bank first.
-    values
+        ``failed`` (counted as failed for that), ``reason`` (why it has no score); in the order of the replays, the
+        bank first.
+    scores
         The scores of the same rows on the common scale, a column per metric; missing where unscored.
     scale
         One row per metric: ``unit, low, high, doubt``; low and high are the ends on the common scale.
@@ -55,17 +56,22 @@ class Runs:
     """
 
     table: pd.DataFrame
-    values: pd.DataFrame
+    scores: pd.DataFrame
     scale: pd.DataFrame
     ordered: bool
     n_unmatched: tuple[int, int]
     graders: dict[str, str]
     fingerprints: bool
 
-    def of(self, rows: NDArray[np.bool_]) -> Runs:
-        """Return the runs in `rows` alone."""
-        parts = (self.table[rows].reset_index(drop=True), self.values[rows].reset_index(drop=True))
-        return Runs(*parts, self.scale, self.ordered, self.n_unmatched, self.graders, self.fingerprints)
+    def score(self, metric: str) -> Floats:
+        """Return the scores of one metric, run by run; missing where there is none."""
+        if metric not in self.scores:
+            return np.full(len(self.table), np.nan)
+        return self.scores[metric].to_numpy(dtype=float)
+
+    def flag(self, column: str) -> NDArray[np.bool_]:
+        """Return a column of yes and no as an array."""
+        return self.table[column].to_numpy(dtype=bool)
 
 
 def promotion_runs(control: pd.DataFrame, candidate: pd.DataFrame, metrics: Metrics, *, by: str) -> Runs:
@@ -91,7 +97,7 @@ def promotion_runs(control: pd.DataFrame, candidate: pd.DataFrame, metrics: Metr
     >>> from harnesskit.model.metrics import Metrics
     >>> before = pd.DataFrame({"case_id": ["f", "w"], "kind": ["failure", "win"], "metric": "q", "value": [0.2, 0.9]})
     >>> runs = promotion_runs(before, before.assign(value=[0.8, 0.9]), Metrics(), by="example()")
-    >>> runs.table[["case_id", "arm"]].values.tolist(), runs.values["q"].tolist(), runs.ordered
+    >>> runs.table[["case_id", "arm"]].values.tolist(), runs.scores["q"].tolist(), runs.ordered
     ([['f', 0], ['w', 0], ['f', 1], ['w', 1]], [0.2, 0.9, 0.8, 0.9], False)
     """
     frames = []
@@ -110,7 +116,7 @@ def promotion_runs(control: pd.DataFrame, candidate: pd.DataFrame, metrics: Metr
     long = pd.concat([piece[1].assign(part=i) for i, piece in enumerate(pieces)], ignore_index=True)
     ordered = bool(table.loc[table["arm"] == CANDIDATE, "round"].notna().any())
     table, values, scale = _arranged(table, long, metrics)
-    table["kind"] = _kinds(table)
+    table = table.assign(kind=_kinds(table), failed=False)
     return Runs(
         table, values, scale, ordered, tuple(int(f["case_id"].isna().sum()) for f in frames),  # type: ignore[arg-type]
         _graders_apart(sides[1], sides[2]), _apart(frames[0][~captured], frames[1]),
