@@ -13,14 +13,15 @@ import pandas as pd
 
 from harnesskit.decisions.regression import decide_regression
 from harnesskit.measures.comparison import compare_runs
-from harnesskit.measures.deltas import case_deltas, case_statuses
+from harnesskit.measures.deltas import case_deltas
 from harnesskit.measures.ledger import evidence_ledger
 from harnesskit.measures.missing import missing_bounds
+from harnesskit.model.case_status import case_states
 from harnesskit.model.decision import Decision
 from harnesskit.model.errors import WorkspaceError, listed, nearest
 from harnesskit.model.metrics import Metrics
 from harnesskit.model.policy import RegressionPolicy
-from harnesskit.model.results import ONLY_BASELINE, ONLY_CANDIDATE, RUN_VERDICTS
+from harnesskit.model.results import RUN_VERDICTS
 from harnesskit.reports.model import Report
 from harnesskit.reports.regression import regression_report
 from harnesskit.trials.adaptive_rows import side_frames
@@ -110,10 +111,7 @@ class RegressionResult:
 def verdict_row(result: RegressionResult, run: pd.Series[Any]) -> dict[str, Any]:
     """Return one row of the overview: a run of ``queries/replay_runs.sql`` and the verdict on it."""
     asked, kept = run["n_asked"], int(run["n_cases"])
-    cases = pd.Series(dtype=object)
-    if len(result.deltas):
-        both = case_statuses(result.deltas)
-        cases = both.loc[~both["reason"].isin([ONLY_BASELINE, ONLY_CANDIDATE]), "status"]
+    cases = case_states(result.deltas)
     scored = result.deltas.loc[result.deltas["n_candidate"].fillna(0) > 0, "case_id"].nunique()
     return {
         "run_id": result.run_id,

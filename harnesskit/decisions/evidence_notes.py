@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -14,21 +14,8 @@ from harnesskit.model.text import shorten, visible
 if TYPE_CHECKING:
     from harnesskit.model.policy import RegressionPolicy
 
-ONE_SIDE = "on one side only"
-"""State of a row that was compared with nothing; its status is inconclusive."""
 _MOST_NOTES = 5
 _FEW = 3
-
-
-def states(rows: pd.DataFrame) -> pd.Series[Any]:
-    """Return the state of each row: its status, or that its case is on one side only.
-
-    Examples
-    --------
-    >>> states(pd.DataFrame({"status": ["inconclusive", "unchanged"], "reason": [ONLY_BASELINE, None]})).tolist()
-    ['on one side only', 'unchanged']
-    """
-    return rows["status"].astype(object).mask(rows["reason"].isin([ONLY_BASELINE, ONLY_CANDIDATE]), ONE_SIDE)
 
 
 def one_sided_reasons(rows: pd.DataFrame) -> list[str]:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from harnesskit.decisions.evidence_notes import ONE_SIDE, states
 from harnesskit.decisions.mean_drop import mean_drops
 from harnesskit.decisions.mean_trials import is_mean_check, plan_mean, plan_sentence
 from harnesskit.decisions.missing_scores import missing_evidence, with_missing_scores
@@ -20,6 +19,7 @@ from harnesskit.decisions.regression_reasons import (
     runs_to_settle,
     verdict_reason,
 )
+from harnesskit.model.case_status import ONE_SIDE, row_states
 from harnesskit.model.contract import require_kinds
 from harnesskit.model.decision import CASE_STATUSES, Decision, evidence_hash
 from harnesskit.model.errors import FrameError, PolicyError, listed
@@ -200,7 +200,7 @@ def _completed(deltas: pd.DataFrame, rules: RegressionPolicy) -> pd.DataFrame:
         if side not in out:
             out[side] = paired.astype("Int64")
     out["kind"] = out["kind"].astype(object).where(out["kind"].notna() & (out["kind"] != ""), "win")
-    out["state"] = states(out)
+    out["state"] = row_states(out)
     better = out["higher_is_better"].eq(False).fillna(False).to_numpy(dtype=bool)
     out["drop"] = np.where(better, 1.0, -1.0) * out["delta"].astype(float) / out["unit"].astype(float)
     out["judged"] = out["unit"].notna().to_numpy(dtype=bool)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from harnesskit.decisions.case_words import NAMED, got_worse, suspects
-from harnesskit.decisions.evidence_notes import ONE_SIDE, notes, one_sided_reasons, scale_note
+from harnesskit.decisions.evidence_notes import notes, one_sided_reasons, scale_note
 from harnesskit.decisions.regression_checks import COVERAGE, GLOBAL, PROTECTED
 from harnesskit.decisions.wording import and_more, counted, name, reasons_counted, shown
+from harnesskit.model.case_status import ONE_SIDE, case_states
 from harnesskit.model.results import GRADERS_DIFFER
 from harnesskit.model.text import visible
 
@@ -174,13 +175,10 @@ def _failures(rows: pd.DataFrame) -> list[str]:
     failures = rows[rows["kind"] != "win"]
     if not len(failures):
         return []
-    # Each case once, by the metric that decides it, as in `harnesskit.measures.deltas.case_statuses`.
-    order = ["regressed", "improved", "inconclusive", "unchanged", "skipped", ONE_SIDE]
-    state = failures["state"].where(failures["judged"] | (failures["state"] != "inconclusive"), ONE_SIDE)
-    counts = state.map(order.index).groupby(failures["case_id"]).min().value_counts()
+    counts = case_states(failures).value_counts()
     said = {"inconclusive": "inconclusive in some metric", ONE_SIDE: "without a comparison"}
     told = ("improved", "unchanged", "regressed", "inconclusive", "skipped", ONE_SIDE)
-    text = ", ".join(f"{counts[order.index(s)]} {said.get(s, s)}" for s in told if order.index(s) in counts.index)
+    text = ", ".join(f"{counts[s]} {said.get(s, s)}" for s in told if s in counts.index)
     return [f"Failures are shown and never decide: of {counted(int(counts.sum()), 'failure')} {text}."]
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 from harnesskit.measures.case_rules import rule_for
 from harnesskit.measures.evidence import scales, weigh
 from harnesskit.measures.pairing import Pairs, pair_cases
+from harnesskit.model.case_status import deciding_rank
 from harnesskit.model.metrics import Metric, Metrics
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.model.results import CASE_DELTAS, CASE_STATUSES
@@ -22,8 +23,6 @@ _COUNTS = (
     *("n_copies", "n_averaged", "n_unmatched"),
 )
 _COMPARED = ("drop", "test_drop", "se", "df", "z", "low", "high", "sd", "interval_kind", "delta")
-_ORDER = ("regressed", "improved", "inconclusive", "unchanged", "no verdict possible", "skipped")
-_ORDER_MARGIN = ("regressed", "improved", "unchanged", "inconclusive", "no verdict possible", "skipped")
 
 
 def case_deltas(
@@ -112,7 +111,7 @@ def case_statuses(deltas: pd.DataFrame) -> pd.DataFrame:
 
     A case is regressed if any metric is, else improved if any is, else inconclusive if any is, else unchanged; under
     the reference's margin a comparable metric that did not change outweighs one that could not be compared.
-    A metric that no verdict is possible on decides only when there is no other.
+    A metric that no verdict is possible on, and one scored on one side only, decide only when there is no other.
 
     Examples
     --------
@@ -122,12 +121,7 @@ def case_statuses(deltas: pd.DataFrame) -> pd.DataFrame:
     """
     CASE_DELTAS.require(deltas, "case_id", "metric", "status", by="case_statuses()")
     out = _filled(deltas.reset_index(drop=True))
-    status = out["status"].astype(object)
-    if "unit" in out:
-        status = status.mask(out["unit"].isna() & (status == "inconclusive"), "no verdict possible")
-    margin = out["policy"].astype(str).str.startswith("reference")
-    rank = np.where(margin, status.map(_ORDER_MARGIN.index), status.map(_ORDER.index))
-    out["rank"], out["worst"] = rank, -out["z"].astype(float)
+    out["rank"], out["worst"] = deciding_rank(out), -out["z"].astype(float)
     by_case = out.groupby("case_id")
     out["suspect"] = by_case["suspect"].transform("any").astype(bool)
     out["runs_needed"] = by_case["runs_needed"].transform("max").astype("Int64")

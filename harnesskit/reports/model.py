@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 
 from harnesskit.model.errors import ReportError
+from harnesskit.model.own_files import refusal
 from harnesskit.reports import html, jsonform, markdown
 from harnesskit.reports.document import Document
 
@@ -53,7 +54,7 @@ class Report(Document):
         Raises
         ------
         ReportError
-            The suffix is not known, or there is no such folder.
+            The suffix is not known, there is no such folder, or the path lies among the files of a workspace.
         """
         target = check_target(path)
         _write_whole(target, self.render(target.suffix))
@@ -72,7 +73,8 @@ def check_target(path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     ReportError
-        The suffix is not known, there is no such folder, or `path` is a folder itself.
+        The suffix is not known, there is no such folder, `path` is a folder itself, or it lies among the files of a
+        workspace (``evalset/``, ``harnesskit/``, …), where a harness would take it for one of them.
     """
     target = Path(path)
     _renderer(target.suffix)
@@ -80,6 +82,9 @@ def check_target(path: str | os.PathLike[str]) -> Path:
         raise ReportError(f"the report {target} cannot be saved: there is no folder {target.parent}; make it first.")
     if target.is_dir():
         raise ReportError(f"the report {target} cannot be saved: that is a folder; name a file in it.")
+    refused = refusal(target)
+    if refused:
+        raise ReportError(f"the report cannot be saved: {refused}")
     return target
 
 

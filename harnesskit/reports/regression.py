@@ -8,9 +8,10 @@ from typing import Any
 
 import pandas as pd
 
+from harnesskit.model.case_status import ONE_SIDE, case_states, row_states
 from harnesskit.model.decision import CASE_STATUSES, Decision
 from harnesskit.model.errors import listed
-from harnesskit.model.results import CASE_DELTAS, COMPARISON, ONLY_BASELINE, ONLY_CANDIDATE, PLANNED
+from harnesskit.model.results import CASE_DELTAS, COMPARISON, PLANNED
 from harnesskit.plots.labels import label_keys
 from harnesskit.plots.regression import pair_texts, plot_case_deltas, plot_comparison
 from harnesskit.reports.cells import Column
@@ -18,7 +19,7 @@ from harnesskit.reports.document import Block, Chart, Code, Prose, Section, Tabl
 from harnesskit.reports.fingerprints import changed
 from harnesskit.reports.masking import mask_frame
 from harnesskit.reports.model import Report
-from harnesskit.reports.ordering import case_states, worst_first
+from harnesskit.reports.ordering import worst_first
 from harnesskit.reports.regression_columns import CASES, LEDGER, METRICS, OVERVIEW, RUNS, STATES
 from harnesskit.reports.regression_words import (
     CAPTURED,
@@ -131,12 +132,7 @@ def _case_tallies(deltas: pd.DataFrame) -> list[Tally]:
         states = case_states(deltas[deltas["kind"] == kind])
         counts = states.value_counts()
         if len(states):
-            found.append(
-                Tally(
-                    tuple((str(s), int(counts.get(s, 0))) for s in CASE_STATUSES),
-                    f"{noun}{'' if len(states) == 1 else 's'} (cases)",
-                )
-            )
+            found.append(Tally(_counted(counts), f"{noun}{'' if len(states) == 1 else 's'} (cases)"))
     return found
 
 
@@ -146,12 +142,13 @@ def _worse(deltas: pd.DataFrame, cases: pd.DataFrame | None) -> list[Block]:
 
 
 def _tally(deltas: pd.DataFrame) -> Tally:
-    alone = deltas["reason"].isin([ONLY_BASELINE, ONLY_CANDIDATE]) if "reason" in deltas else deltas["status"].isna()
-    counts = deltas.loc[~alone, "status"].value_counts()
+    return Tally(_counted(row_states(deltas).value_counts()), "changes (case × metric)")
+
+
+def _counted(counts: pd.Series[int]) -> tuple[tuple[str, int], ...]:
+    """Return every status with its count; what is on one side only when there is any."""
     found = [(status, int(counts.get(status, 0))) for status in CASE_STATUSES]
-    if alone.any():
-        found.append(("on one side only", int(alone.sum())))
-    return Tally(tuple(found), "changes (case × metric)")
+    return (*found, *([(ONE_SIDE, int(counts[ONE_SIDE]))] if ONE_SIDE in counts else []))
 
 
 def _ledger(ledger: pd.DataFrame | None, comparison: pd.DataFrame) -> list[Block]:

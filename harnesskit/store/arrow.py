@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import pandas as pd
@@ -30,13 +31,16 @@ class Labels(list[Any]):
         return hash(tuple(self))
 
 
-def to_frame(table: pa.Table) -> pd.DataFrame:
+def to_frame(table: pa.Table, *, whole: Collection[int] = ()) -> pd.DataFrame:
     """Return an Arrow table as a frame on a plain index.
 
     Integers come as ``Int64`` and booleans as ``boolean``, so that a missing one turns nothing into a float; text as
-    ``object`` with None for missing; times as ``datetime64[us, UTC]``; lists as lists.
+    ``object`` with None for missing; times as ``datetime64[us, UTC]``; lists as lists. Columns at the places in `whole`
+    hold whole numbers as text.
     """
-    columns = [_series(column) for column in table.columns]
+    columns = [
+        _whole(column.to_pylist()) if place in whole else _series(column) for place, column in enumerate(table.columns)
+    ]
     frame = pd.DataFrame(dict(enumerate(columns)), index=pd.RangeIndex(table.num_rows))
     frame.columns = pd.Index(table.column_names, dtype=object)
     return frame

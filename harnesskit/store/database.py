@@ -24,6 +24,7 @@ ONE_AT_A_TIME = RLock()
 """Held while a connection is used: DuckDB refuses a second thread rather than let it wait."""
 
 _ORDER = {"cases": "created_at NULLS FIRST, case_id", "rules": "created_at NULLS FIRST, rule_id"}
+_WIDE = "UHUGEINT"
 _SAME_KEY = ("scores", "case_scores", "baselines", "problems", "labels")
 _WRITTEN_JSON = {"ARROW:extension:name": "arrow.json", "ARROW:extension:metadata": ""}
 """Says that a text is JSON already: `harnesskit.workspace.reading.to_json` wrote it, so DuckDB need not parse it."""
@@ -141,12 +142,35 @@ def query(connection: duckdb.DuckDBPyConnection, text: str, parameters: dict[str
             for name, frame in frames.items():
                 connection.register(name, frame)
             relation = connection.sql(text, params=values or None)
-            return pd.DataFrame() if relation is None else to_frame(relation.to_arrow_table())
+            return pd.DataFrame() if relation is None else _frame(relation)
         except (duckdb.Error, UnicodeEncodeError) as error:
             raise QueryError(f"The query failed. {error}") from error
         finally:
             for name in frames:
                 connection.unregister(name)
+
+
+def _frame(relation: duckdb.DuckDBPyRelation) -> pd.DataFrame:
+    """Return a result as a frame; whole numbers of 128 bits without a sign go as text, as Arrow has no type for them.
+
+    Raises
+    ------
+    QueryError
+        Such numbers stand in a list or a struct, where they would come out wrong.
+    """
+    kinds = [str(kind) for kind in relation.types]
+    nested = [name for name, kind in zip(relation.columns, kinds, strict=True) if _WIDE in kind and kind != _WIDE]
+    if nested:
+        raise QueryError(
+            f"The query gives {_WIDE} inside column {nested[0]!r}, which a frame cannot hold; cast it in the query, "
+            "e.g. to VARCHAR[]."
+        )
+    wide = [place for place, kind in enumerate(kinds) if kind == _WIDE]
+    if not wide:
+        return to_frame(relation.to_arrow_table())
+    columns = [f"CAST(#{n} AS VARCHAR)" if n - 1 in wide else f"#{n}" for n in range(1, len(kinds) + 1)]
+    table = relation.project(", ".join(columns)).to_arrow_table()
+    return to_frame(table.rename_columns(relation.columns), whole=wide)
 
 
 def _plain(value: Any) -> Any:

@@ -5,52 +5,48 @@ from __future__ import annotations
 from pathlib import Path
 
 from harnesskit.model.errors import WorkspaceError, listed
+from harnesskit.model.own_files import (
+    DECISIONS,
+    DUMPS,
+    EVALSET,
+    HISTORY,
+    JOURNAL,
+    LABELS,
+    MAILBOX_STATUS,
+    METRICS,
+    ONLINE,
+    OURS,
+    PENDING,
+    PROCESSED,
+    RULES,
+    RUNS,
+    SCOPES,
+    SIGNS,
+    keep_out,
+)
 
-EVALSET = "evalset"
-JOURNAL = "journal.jsonl"
-RULES = "rules.jsonl"
-PENDING = "mailbox/pending"
-PROCESSED = "mailbox/processed"
-MAILBOX_STATUS = "mailbox/status.json"
-HISTORY = "state/score_history.json"
-DUMPS = "traces"
-SCOPES = "scope_metadata.json"
-OURS = "harnesskit"
-RUNS = f"{OURS}/runs"
-ONLINE = f"{OURS}/online"
-LABELS = f"{OURS}/labels.jsonl"
-DECISIONS = f"{OURS}/decisions.jsonl"
-METRICS = f"{OURS}/metrics.toml"
+__all__ = [
+    "DECISIONS",
+    "DUMPS",
+    "EVALSET",
+    "HISTORY",
+    "JOURNAL",
+    "LABELS",
+    "MAILBOX_STATUS",
+    "METRICS",
+    "ONLINE",
+    "OURS",
+    "PENDING",
+    "PROCESSED",
+    "RULES",
+    "RUNS",
+    "SCOPES",
+    "keep_out",
+    "provision",
+    "workspace_root",
+]
 
-_SIGNS = (EVALSET, JOURNAL, RULES, "mailbox", HISTORY, DUMPS, RUNS, ONLINE, LABELS, DECISIONS, METRICS)
-"""One of these makes a workspace; the bare names state and harnesskit are those of many other folders."""
-
-
-_OWN = (EVALSET, "mailbox", "state", DUMPS, "rules", OURS, JOURNAL, RULES, SCOPES)
-"""The files and folders of a workspace that a harness reads or writes."""
 _DEPTH, _LOOKED_AT = 3, 500
-
-
-def keep_out(root: str | Path, target: Path) -> Path:
-    """Return `target` unless it lies among the workspace's own files, where a harness would take it for one of them.
-
-    Raises
-    ------
-    WorkspaceError
-        It lies there, or in any other eval set.
-    """
-    place, home = _real(target), _real(Path(root))
-    own = place.relative_to(home).parts[0] if place.is_relative_to(home) and place != home else ""
-    if own in _OWN or place.parent.name == EVALSET:
-        raise WorkspaceError(
-            f"{target} would lie among the files of a workspace ({own or EVALSET}), where only a harness writes; "
-            "choose another folder."
-        )
-    return target
-
-
-def _real(path: Path) -> Path:
-    return path.expanduser().resolve()
 
 
 def _below(path: Path) -> list[str]:
@@ -58,7 +54,7 @@ def _below(path: Path) -> list[str]:
     found, level = [], [path]
     for _ in range(_DEPTH):
         folders = [child for parent in level for child in _folders(parent)][:_LOOKED_AT]
-        found += [str(folder) for folder in folders if any((folder / sign).exists() for sign in _SIGNS)]
+        found += [str(folder) for folder in folders if any((folder / sign).exists() for sign in SIGNS)]
         level = [folder for folder in folders if str(folder) not in found]
     return found
 
@@ -82,7 +78,7 @@ def workspace_root(root: str | Path) -> Path:
     if not path.is_dir():
         what = "is not a folder" if path.exists() else "does not exist"
         raise WorkspaceError(f"The workspace {path} {what}; give the folder that holds evalset/ and journal.jsonl.")
-    if not any((path / sign).exists() for sign in _SIGNS):
+    if not any((path / sign).exists() for sign in SIGNS):
         if path.name == EVALSET:
             raise WorkspaceError(
                 f"The folder {path} is an eval set; give the workspace, the folder above: {path.parent}"
@@ -99,7 +95,7 @@ def workspace_root(root: str | Path) -> Path:
                 f"{listed(below)}; give one of these."
             )
         raise WorkspaceError(
-            f"The folder {path} is not a workspace: none of {listed(list(_SIGNS))} is in it. "
+            f"The folder {path} is not a workspace: none of {listed(list(SIGNS))} is in it. "
             "A workspace begins with one case file in evalset/."
         )
     return path

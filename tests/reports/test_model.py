@@ -97,3 +97,22 @@ def test_reports_are_drawn_in_threads_and_touch_no_setting(hostile_report, tmp_p
     assert len(saved) == 2
     assert dict(mpl.rcParams) == settings
     assert mpl.rcParams._get("backend") == backend
+
+
+@pytest.mark.parametrize(
+    "place", ["evalset/case.json", "harnesskit/report.html", "mailbox/pending/report.json", "state/report.md"]
+)
+def test_a_report_never_lies_among_the_files_of_a_workspace(place: str, tmp_path: Path, hostile_report):
+    for folder in ("evalset", "harnesskit/runs", "mailbox/pending", "state"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "evalset" / "case.json").write_text("{}")
+    with pytest.raises(ReportError, match="among the files of a workspace"):
+        hostile_report.save(tmp_path / place)
+    assert (tmp_path / "evalset" / "case.json").read_text() == "{}"
+
+
+def test_beside_a_workspace_and_in_a_folder_of_the_same_name_a_report_is_saved(tmp_path: Path):
+    (tmp_path / "evalset").mkdir()
+    (tmp_path / "project" / "harnesskit").mkdir(parents=True)
+    for place in ("report.md", "project/harnesskit/report.md"):
+        assert Report("t").save(tmp_path / place).read_text() == "# t\n"

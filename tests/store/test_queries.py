@@ -248,3 +248,13 @@ def test_tables_come_in_one_order_whatever_the_files(tmp_path):
     second = {name: hk.open(root).table(name) for name in first}
     for name, frame in first.items():
         pd.testing.assert_frame_equal(frame, second[name])
+
+
+def test_whole_numbers_of_any_size_come_back_exact(harness):
+    most = 2**128 - 1
+    row = harness.sql("SELECT 1 AS a, $n::UHUGEINT AS b, NULL::UHUGEINT AS c, 7::UHUGEINT AS d", n=most).iloc[0]
+    assert (row["a"], row["b"], row["d"]) == (1, most, 7)
+    assert pd.isna(row["c"])
+    assert harness.sql("SELECT 7::UHUGEINT AS d")["d"].dtype == "Int64"
+    with pytest.raises(hk.QueryError, match=r"UHUGEINT inside column 'many'.*cast it"):
+        harness.sql("SELECT [1::UHUGEINT] AS many")
