@@ -10,6 +10,7 @@ from harnesskit.measures.evidence_rows import MET, UNKNOWN, UNMET, row
 from harnesskit.measures.promotion_quality import imputed, shares_missing
 from harnesskit.measures.promotion_runs import CONTROL
 from harnesskit.measures.promotion_stage import GuardStage, guard_stage
+from harnesskit.measures.promotion_trial import Replays
 from harnesskit.stats.blind_spot import blind_spot, harmed_wins
 from harnesskit.stats.harm_mixture import GuardLook, guard_look
 from harnesskit.stats.harm_steps import GuardPath, guard_path, guard_verdict
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from harnesskit.measures.promotion_benefit import Benefit
-    from harnesskit.measures.promotion_trial import Replays, Trial
+    from harnesskit.measures.promotion_trial import Trial
 
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
@@ -64,7 +65,8 @@ def guard_of(trial: Trial, benefit: Benefit, scores: Floats | None = None) -> Gu
     )  # fmt: skip
     replays = trial.replays(trial.wins, "win")
     if not trial.runs.ordered:
-        replays = type(replays)(*(part[replays.candidate] for part in replays))
+        ours = replays.candidate
+        replays = Replays(replays.row[ours], replays.case[ours], ours[ours])
     given = (replays.case, replays.candidate, values[replays.row])
     rounds = trial.runs.table["round"].to_numpy(dtype=float)[replays.row]
     if trial.runs.ordered and len(np.unique(rounds)) == len(rounds):
@@ -109,7 +111,7 @@ def _cells(trial: Trial, values: Floats) -> list[Floats]:
     """Return the runs of each failing case and arm in the metrics watched, the bank included."""
     table = trial.runs.table
     use = (table["case_id"].isin(trial.failures) & ~table["captured"].astype(bool)).to_numpy(dtype=bool)
-    use &= np.isfinite(values).any(axis=1)
+    use = use & (np.isfinite(values).any(axis=1))
     cells = [values[use & at] for at in _each_cell(table)]
     return [cell for cell in cells if len(cell)]
 
@@ -230,7 +232,7 @@ def _seen(trial: Trial, guard: Guard | None) -> list[dict[str, Any]]:
 def _missing(trial: Trial, benefit: Benefit, guard: Guard) -> dict[str, Any]:
     """Return whether a clean guard may rest on the scores there are: it must hold with the others at their worst."""
     replays = trial.replays(trial.wins, "win")
-    lost = ~np.isfinite(guard_scores(trial)[replays.row]).any(axis=1)
+    lost = np.asarray(np.isnan(guard_scores(trial)[replays.row]).all(axis=1), dtype=bool)
     facts, excessive, note = shares_missing(trial, lost, replays)
     if not excessive:
         return row("missing_data_wins", MET, note, **facts)

@@ -162,7 +162,7 @@ def _judged_on(runs: Runs, failures: Sequence[str], target: str) -> str:
     table = runs.table
     has = np.isfinite(runs.score(OUTCOME))
     scored = table["case_id"].isin(failures).to_numpy(dtype=bool) & ~runs.flag("captured")
-    scored &= has | np.isfinite(runs.score(target))
+    scored = scored & (has | np.isfinite(runs.score(target)))
     for arm in (CONTROL, CANDIDATE):
         those = scored & (table["arm"] == arm).to_numpy(dtype=bool)
         if not those.any() or has[those].mean() < MOSTLY_THERE - 1e-9:
@@ -204,7 +204,7 @@ def _noise(
         return float(given if given is not None else policy.prior_sd or ASSUMED_SD), policy.prior_df, "given"
     table, score = runs.table, runs.score(target)
     use = (table["case_id"].isin(wins) & (table["arm"] == CONTROL) & table["round"].isna()).to_numpy(dtype=bool)
-    use &= ~runs.flag("captured") & np.isfinite(score) & runs.ordered
+    use = use & (~runs.flag("captured") & np.isfinite(score) & runs.ordered)
     if not use.any():
         return ASSUMED_SD, policy.prior_df, "assumed"
     case = np.unique(table["case_id"].to_numpy(dtype=object)[use].astype(str), return_inverse=True)[1].astype(np.int64)
