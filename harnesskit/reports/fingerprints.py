@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pandas as pd
 
 from harnesskit.model.errors import listed
-from harnesskit.model.text import shorten, visible
-from harnesskit.reports.cells import as_text, missing
+from harnesskit.model.fingerprint import differences, fingerprint_fields, short
+from harnesskit.reports.cells import Column
+from harnesskit.reports.document import Block, Table
 
-_LIMIT = 60
+_COLUMNS = (
+    Column("run_id", "Run", "text"),
+    Column("role", "Role", "text"),
+    Column("label", "Label", "text"),
+    Column("same_as_baseline", "As the baseline", "flag"),
+    Column("differs", "What differs from it", "text"),
+    Column("agent", "Agent", "text"),
+    Column("version", "Version", "text"),
+    Column("prompt", "Prompt", "text"),
+    Column("model", "Model", "text"),
+    Column("tools", "Tools", "text"),
+    Column("judge", "Judge", "text"),
+    Column("grader", "Grader", "text"),
+    Column("rules_hash", "Rules", "text"),
+    Column("other", "Other", "text"),
+)
 
 
 def changed(runs: pd.DataFrame, subject: str) -> list[str]:
@@ -26,42 +39,30 @@ def changed(runs: pd.DataFrame, subject: str) -> list[str]:
     """
     if "fingerprint" not in runs or "run_id" not in runs:
         return []
-    prints = {str(run): _fields(value) for run, value in zip(runs["run_id"], runs["fingerprint"], strict=True)}
+    pairs = zip(runs["run_id"], runs["fingerprint"], strict=True)
+    prints = {str(run): fingerprint_fields(None if pd.isna(value) else value) for run, value in pairs}
     after = prints.get(subject)
     said = []
     for run, before in prints.items():
         if run in (subject, "captured"):
             continue
-        lacking = [_short(name) for name, fields in ((run, before), (subject, after)) if fields is None]
+        lacking = [short(name) for name, fields in ((run, before), (subject, after)) if fields is None]
         if before is None or after is None:
             said.append(f"What changed is not recorded: no fingerprint of {' and '.join(lacking)}.")
             continue
-        keys = [key for key in sorted({*before, *after}) if before.get(key) != after.get(key)]
-        differ = [f"{_short(key)}: {_value(before.get(key))} → {_value(after.get(key))}" for key in keys]
-        what = "; ".join(differ[:5]) + (f" and {len(differ) - 5} more" if len(differ) > 5 else "")
-        same = listed([_short(key) for key in sorted(before)]) or "nothing"
+        what = differences(before, after)
+        same = listed([short(key) for key in sorted(before)]) or "nothing"
         said.append(
-            f"Changed from {_short(run)} to {_short(subject)}: {what}."
-            if differ
-            else f"The fingerprints of {_short(run)} and {_short(subject)} are equal ({same})."
+            f"Changed from {short(run)} to {short(subject)}: {what}."
+            if what
+            else f"The fingerprints of {short(run)} and {short(subject)} are equal ({same})."
         )
     return said
 
 
-def _fields(value: Any) -> dict[str, Any] | None:
-    """Return a fingerprint as an object; a text that is none is its only field."""
-    if missing(value) or value in ("", "{}"):
-        return None
-    try:
-        found = json.loads(value) if isinstance(value, str) else value
-    except ValueError:
-        found = value
-    return found if isinstance(found, dict) else {"fingerprint": found}
-
-
-def _value(value: Any) -> str:
-    return "nothing" if value is None else _short(as_text(value))
-
-
-def _short(text: str) -> str:
-    return shorten(visible(text), _LIMIT)
+def fingerprint_tables(fingerprints: pd.DataFrame | None) -> list[Block]:
+    """Return the table of the fingerprints of runs (`harnesskit.run_fingerprints`); nothing without any."""
+    if fingerprints is None or fingerprints.empty:
+        return []
+    caption = "What produced the samples of each run; only a run with the baseline's fingerprint is a control for it"
+    return [Table("fingerprints", caption, fingerprints, _COLUMNS)]

@@ -28,6 +28,8 @@ class Cell(NamedTuple):
     corpora: int = 300
     judged: int = 0
     """Corpora that the public functions judge too: verdicts and intervals."""
+    policy: str | None = None
+    """Policy of this cell, whatever that of the table is."""
 
 
 def _target(power: float | None) -> Target:
@@ -95,3 +97,21 @@ OTHERS: list[Cell] = [
     Cell("mean drop .03 everywhere", World(drop=0.03, wins=60), Target(1.0, mean_fell_least=0.48), Target(1.0),
          corpora=150, judged=150),
 ]  # fmt: skip
+
+_MEASURED = Target(fwer=1.0)
+"""Nothing is promised: the row says what the error is."""
+_UNEQUAL = (1, 2, 3, 5, 8)
+
+MEASURED: list[Cell] = [
+    Cell(name, World(**world), _MEASURED, _MEASURED, corpora=100, judged=20, policy=policy)
+    for name, world, policy in (
+        ("classic, clip .10 m5 null", {}, "classic"),
+        ("classic, flaky .10 m5 null", {"noise": "flaky"}, "classic"),
+        ("classic, clip .10 m5 all .20", {"drop": 0.2}, "classic"),
+        ("banks of 1, 2, 3, 5, 8, clip .10 null", {"banks": _UNEQUAL}, None),
+        ("banks of 1, 2, 3, 5, 8, flaky .10 null", {"banks": _UNEQUAL, "noise": "flaky"}, None),
+        ("banks of 1, 2, 3, 5, 8, clip .10 all .20", {"banks": _UNEQUAL, "drop": 0.2}, None),
+        ("classic, banks of 1, 2, 3, 5, 8, clip .10 null", {"banks": _UNEQUAL}, "classic"),
+    )
+]
+OTHERS += MEASURED

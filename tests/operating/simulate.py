@@ -67,9 +67,10 @@ def frozen_of(world: World, corpus: Corpus, policy: RegressionPolicy, seed: int)
     names, ids = names_of(world), [f"c{i}" for i in range(world.cases)]
     controls = {
         case_id: [
-            ControlRun(f"b/{case_id}/{j}", dict(zip(names, row, strict=True))) for j, row in enumerate(runs.tolist())
+            ControlRun(f"b/{case_id}/{j}", dict(zip(names, row, strict=True)))
+            for j, row in enumerate(runs[: world.depth(place)].tolist())
         ]
-        for case_id, runs in zip(ids, corpus.bank, strict=True)
+        for place, (case_id, runs) in enumerate(zip(ids, corpus.bank, strict=True))
     }
     return freeze(policy, ids, controls, Metrics(()), seed=seed, baseline={"source": "simulated", "runs": []})
 

@@ -50,7 +50,13 @@ def simulate(cells: Sequence[Cell], *, seed: int, policy: str = "default", scale
         Share of the corpora of each cell that is drawn.
     """
     work = [
-        (cell, policy, seed + start, min(CHUNK, n - start), max(0, min(round(cell.judged * scale) - start, CHUNK)))
+        (
+            cell,
+            cell.policy or policy,
+            seed + start,
+            min(CHUNK, n - start),
+            max(0, min(round(cell.judged * scale) - start, CHUNK)),
+        )
         for cell in cells
         for n in (max(int(cell.corpora * scale), 1),)
         for start in range(0, n, CHUNK)

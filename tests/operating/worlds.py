@@ -30,6 +30,8 @@ class World:
         The change lowers `metrics` of the 4 metrics by `drop` in `wins` of the 60 wins.
     broken
         In the changed wins this share of candidate runs collapses instead.
+    banks
+        Control runs of the first, second, ... win, over and over, where they are not `bank` for every win.
     improved
         In this share of the wins the change raises three metrics by .15.
     """
@@ -48,6 +50,11 @@ class World:
     metric_sd: tuple[float, ...] | None = None
     broken: float = 0.0
     improved: float = 0.0
+    banks: tuple[int, ...] = ()
+
+    def depth(self, case: int) -> int:
+        """Control runs of a win."""
+        return self.banks[case % len(self.banks)] if self.banks else self.bank
 
     @property
     def null(self) -> bool:
@@ -88,7 +95,8 @@ def draw(world: World, seed: int) -> Corpus:
     if not world.null:
         broken[chosen[: world.wins]] = True
         after[broken, : world.metrics] -= world.drop
-    bank, control = (_runs(world, rng, mean, spread, n) for n in (world.bank, MOST))
+    deepest = max(world.banks, default=world.bank)
+    bank, control = (_runs(world, rng, mean, spread, n) for n in (deepest, MOST))
     candidate = _runs(world, rng, after, spread, MOST, extra=np.where(broken, world.broken, 0.0))
     return Corpus(bank, candidate, control, captured[:, 0], broken)
 
