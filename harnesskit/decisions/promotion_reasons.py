@@ -1,0 +1,214 @@
+"""The reasons of a verdict on a rule, in plain sentences, the deciding ones first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from harnesskit.decisions.wording import counted, name, shown
+from harnesskit.model.text import visible
+
+if TYPE_CHECKING:
+    from harnesskit.decisions.guard_rule import Settled
+    from harnesskit.model.promotion_policy import PromotionPolicy
+
+THIN = "thin guard"
+"""How the note of a check begins that makes a promotion a thin guard; and the detail of that promotion."""
+_KNOWN = (
+    *("benefit", "futility", "harmful_effect", "effect_when_read", "compliance", "missing_data", "missing_data_wins"),
+    *("harm", "non_inferiority", "guard_coverage", "blind_spot", "generality", "one_case"),
+)
+_Row = dict[str, Any]
+
+
+def promotion_reasons(rows: pd.DataFrame, settled: Settled, policy: PromotionPolicy) -> list[str]:
+    """Return why the verdict is what it is, then what a reader has to know besides."""
+    listing: dict[str, _Row] = {
+        str(one["check"]): {str(k): None if pd.isna(v) else v for k, v in one.items()}
+        for one in rows.to_dict("records")
+    }
+    first = str(settled.deciding["check"])
+    deciding = _deciding(listing, settled, policy)
+    said = [*deciding, *_benefit_beside(listing, first), *_guard(listing, first), *_read(listing, first)]
+    others = [check for check in listing if check not in _KNOWN and check != first]
+    told = ("missing_data", "missing_data_wins", "generality", "one_case", *others)
+    said += [_sentence(listing[check].get("note")) for check in told if check in listing and check != first]
+    if "benefit" in listing and not (first == "benefit" and _spoken(settled)):
+        said.append(_sentence(listing["benefit"].get("note")))
+    return list(dict.fromkeys(text for text in said if text))
+
+
+def _spoken(settled: Settled) -> bool:
+    """Whether the note of the benefit is the reason itself: nothing could be compared."""
+    return settled.verdict == "pending" and settled.deciding.get("estimate") is None
+
+
+def _deciding(listing: dict[str, _Row], settled: Settled, policy: PromotionPolicy) -> list[str]:
+    row, benefit = settled.deciding, listing["benefit"]
+    if settled.verdict == "promote":
+        return [f"The rule helps: {_effect(benefit)}.", _stands(benefit, "a benefit is shown")]
+    if settled.verdict == "retire":
+        return _retired(row, benefit, listing, policy)
+    needed = settled.runs_needed
+    more = "" if needed is None else f"About {counted(needed, 'more replay')} would settle it."
+    word = settled.reason
+    if word == "insufficient_evidence" and not _spoken(settled) and row["check"] == "benefit":
+        return [f"Not decided yet: {_effect(benefit)}.", *_both_ways(listing, policy), more]
+    if word == "candidate_not_exercised":
+        return [f"{_share_read(row)}; what was not read proves nothing, for or against.", more]
+    if word == "missing_data":
+        return [f"Too many scores are missing to go by the others: {row.get('note') or 'see the ledger'}."]
+    if word == "guard_incomplete":
+        return [*_incomplete(row, listing), more]
+    if word == "thin_guard":
+        wins = "" if needed is None else f"; {counted(needed, 'more win')} replayed would bring it there"
+        bar = "" if row.get("bar") is None else f", and at most {shown(float(row['bar']))[0]} is allowed{wins}"
+        return [f"The benefit is shown, but too few wins were replayed: {row.get('note') or 'thin guard'}{bar}."]
+    return [_sentence(row.get("note")) or f"{name(row['check'])} is open ({word}).", more]
+
+
+def _retired(row: _Row, benefit: _Row, listing: dict[str, _Row], policy: PromotionPolicy) -> list[str]:
+    if row["check"] == "harm":
+        told = _numbers(row, "evidence", "bound")
+        much = "" if told is None else f": evidence {told[0]}, where {told[1]} is enough"
+        where = f"; {row['note']}" if row.get("note") else ""
+        return [f"The rule harms protected wins{much}{where}."]
+    if row["check"] == "harmful_effect":
+        high = "" if row.get("high") is None else f" (at most {_signed(float(row['high']), 0.0)} with 95 % confidence)"
+        return [f"The rule makes its own failing cases worse: {_effect(benefit)}{high}."]
+    if row["check"] == "futility":
+        return [
+            f"An improvement worth having ({policy.worthwhile:g} or more) is ruled out: {_effect(benefit)}.",
+            _stands(listing["futility"], "it is ruled out"),
+        ]
+    return [_sentence(row.get("note")) or f"{name(row['check'])} is not met ({row.get('reason')})."]
+
+
+def _effect(row: _Row) -> str:
+    """Return the mean change in words: how much, over what, with which interval."""
+    if row.get("estimate") is None:
+        return "no change could be measured"
+    metric = f" in {name(row['metric'])}" if row.get("metric") else ""
+    cases = row.get("n_cases")
+    over = f" on average over {counted(int(cases), 'failing case')}" if cases is not None else ""
+    text = f"{_signed(float(row['estimate']), float(row.get('bar') or 0.0))}{over}{metric}"
+    if row.get("low") is None or row.get("high") is None:
+        return text
+    kind = f", {row['interval_kind']}" if row.get("interval_kind") else ""
+    return f"{text} ({_signed(float(row['low']), 0.0)} to {_signed(float(row['high']), 0.0)}{kind})"
+
+
+def _stands(row: _Row, what: str) -> str:
+    """Return where the evidence stands against its bound."""
+    told = _numbers(row, "evidence", "bound")
+    if told is None:
+        return ""
+    scale = "E-value" if row.get("scale") == "e" else "z"
+    looks = f" at look {int(row['looks'])}" if row.get("looks") is not None else ""
+    runs = ""
+    if row.get("n_control") is not None and row.get("n_candidate") is not None:
+        candidate, control = counted(int(row["n_candidate"]), "run"), counted(int(row["n_control"]), "run")
+        runs = f"; {candidate} with the rule, {control} without"
+    return f"Evidence: {scale} {told[0]}, where {told[1]} is needed until {what}{looks}{runs}."
+
+
+def _both_ways(listing: dict[str, _Row], policy: PromotionPolicy) -> list[str]:
+    said = [_stands(listing["benefit"], "a benefit is shown")]
+    against = listing.get("futility")
+    told = None if against is None else _numbers(against, "evidence", "bound")
+    if told is not None:
+        said.append(f"Against an effect of {policy.worthwhile:g}: {told[0]}, where {told[1]} would rule it out.")
+    return said
+
+
+def _incomplete(row: _Row, listing: dict[str, _Row]) -> list[str]:
+    start = "The benefit is shown, but the guard of the wins is not complete"
+    if listing["benefit"]["state"] != "met":
+        start = "The guard of the wins is not complete"
+    if row["check"] == "non_inferiority" and row.get("low") is not None and row.get("bar") is not None:
+        low, bar = _positive(-float(row["low"]), -float(row["bar"]))
+        return [f"{start}: their mean may have dropped by as much as {low}; {bar} must be ruled out."]
+    if row["check"] == "harm" and row.get("evidence") is not None and row.get("estimate") is not None:
+        told = shown(float(row["evidence"]), float(row["bound"] or 0.0))
+        where = f" ({row['note']})" if row.get("note") else ""
+        return [f"{start}: evidence of harm {told[0]}, too much to call them clean and too little to retire{where}."]
+    return [f"{start}: {row.get('note') or name(row['check'])}."]
+
+
+def _benefit_beside(listing: dict[str, _Row], first: str) -> list[str]:
+    """Return what the failing cases said when something else decided."""
+    row = listing.get("benefit")
+    if row is None or first in ("benefit", "futility", "harmful_effect") or row.get("estimate") is None:
+        return []
+    return [f"On its failing cases: {_effect(row)}."]
+
+
+def _guard(listing: dict[str, _Row], first: str) -> list[str]:
+    """Return what the wins said, and what could not be seen."""
+    said = []
+    seen, mean, harm = (listing.get(check) for check in ("guard_coverage", "non_inferiority", "harm"))
+    if mean is not None and mean.get("estimate") is not None and first != "non_inferiority":
+        drop = _positive(-float(mean["low"]), -float(mean["bar"] or 0.0))[0] if mean.get("low") is not None else None
+        ruled = "" if drop is None else f", a drop of {drop} or more is ruled out ({mean['interval_kind']})"
+        covered = f"{seen['note']}: " if seen is not None and seen.get("note") else "Protected wins: "
+        said.append(f"{covered}mean change {_signed(float(mean['estimate']), 0.0)}{ruled}.")
+    elif seen is not None and first != "guard_coverage":
+        said.append(_sentence(seen.get("note")))
+    if harm is not None and harm.get("estimate") is not None and first != "harm":
+        told = _numbers(harm, "evidence", "bound")
+        worst = (
+            f" Lowest: {harm['note'].removeprefix(THIN + ': evidence of harm is left; ')}." if harm.get("note") else ""
+        )
+        left = f"{THIN.capitalize()}: evidence" if str(harm.get("note") or "").startswith(THIN) else "Evidence"
+        said.append(f"{left} of harm {told[0]}, where {told[1]} would retire it.{worst}" if told else "")
+    blind = listing.get("blind_spot")
+    if blind is not None and first != "blind_spot":
+        note = str(blind.get("note") or "")
+        said.append(_sentence(note if note.startswith(THIN) else f"blind spot: {note}" if note else None))
+    return said
+
+
+def _read(listing: dict[str, _Row], first: str) -> list[str]:
+    """Return whether the candidate was read, and the effect where it was."""
+    row = listing.get("compliance")
+    if row is None or first == "compliance":
+        return []
+    if row.get("estimate") is None:
+        return [_sentence(row.get("note"))]
+    said = [f"{_share_read(row)}."]
+    own = listing.get("effect_when_read")
+    if own is not None and own.get("estimate") is not None and float(row["estimate"]) < 1:
+        said.append(f"On the runs that read it the effect would be {_signed(float(own['estimate']), 0.0)}.")
+    return said
+
+
+def _share_read(row: _Row) -> str:
+    note = row.get("note") or "the candidate was read in too few replays"
+    bar = row.get("bar")
+    least = f", {100 * float(bar):.0f} % or more must" if bar is not None and row.get("state") != "met" else ""
+    return f"{str(note)[:1].upper()}{str(note)[1:]}{least}"
+
+
+def _numbers(row: _Row, *columns: str) -> list[str] | None:
+    values = [row.get(column) for column in columns]
+    if any(value is None for value in values):
+        return None
+    return shown(*(float(value) for value in values if value is not None))
+
+
+def _signed(value: float, other: float) -> str:
+    """Return a change with its sign, told apart from what it is held against."""
+    text = shown(abs(value), abs(other))[0] if abs(value) != abs(other) else shown(abs(value))[0]
+    return f"{'-' if value < 0 else '+'}{text}"
+
+
+def _positive(*values: float) -> list[str]:
+    return [text.removeprefix("-") if float(text) == 0 else text for text in shown(*values)]
+
+
+def _sentence(note: Any) -> str:
+    if note is None or not str(note).strip():
+        return ""
+    text = visible(str(note)).strip().rstrip(".")
+    return f"{text[:1].upper()}{text[1:]}."
