@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Hashable, Iterable
-from operator import attrgetter
-from typing import Any
+from typing import Any, get_args
 
 from harnesskit.model.case import CaseKind
+from harnesskit.workspace.ordered_cases import OrderedCases, by_order
 from harnesskit.workspace.stored_case import Key, Order, StoredCase
-
-_order = attrgetter("order")
 
 
 class CaseIndex:
-    """Every readable case file, by its name; the other ways in lead to file names.
+    """Every readable case file, by its name; by id and key the way leads to file names, by label to the cases.
 
     Attributes
     ----------
@@ -26,7 +24,7 @@ class CaseIndex:
         self.cases: dict[str, StoredCase] = {}
         self._by_id: dict[str, set[str]] = {}
         self._by_key: dict[Key, set[str]] = {}
-        self._by_label: dict[str, set[str]] = {}
+        self._by_label: dict[tuple[str, CaseKind], OrderedCases] = {}
         self._failures: list[Order] = []  # a heap; what has gone meanwhile is dropped when it comes up
 
     def __len__(self) -> int:
@@ -39,8 +37,8 @@ class CaseIndex:
         self.cases[file] = stored
         self._by_id.setdefault(stored.case_id, set()).add(file)
         self._by_key.setdefault(stored.key, set()).add(file)
-        for label in stored.key.labels:
-            self._by_label.setdefault(label, set()).add(file)
+        for label in set(stored.key.labels):
+            self._by_label.setdefault((label, stored.key.kind), OrderedCases()).add(stored)
         if stored.key.kind == "failure":
             heapq.heappush(self._failures, stored.order)
 
@@ -52,12 +50,15 @@ class CaseIndex:
         _discard(self._by_id, stored.case_id, file)
         _discard(self._by_key, stored.key, file)
         for label in set(stored.key.labels):
-            _discard(self._by_label, label, file)
+            cases = self._by_label[label, stored.key.kind]
+            cases.discard(stored)
+            if not cases:
+                del self._by_label[label, stored.key.kind]
 
     def listed(self, kind: CaseKind | None = None) -> list[StoredCase]:
         """Return the cases of a kind, or all, oldest first."""
         found = self.cases.values()
-        return sorted((case for case in found if kind in (None, case.key.kind)), key=_order)
+        return sorted((case for case in found if kind in (None, case.key.kind)), key=by_order)
 
     def with_id(self, case_id: str) -> list[str]:
         """Return the files that hold an id, sorted."""
@@ -65,13 +66,17 @@ class CaseIndex:
 
     def with_key(self, key: Key) -> StoredCase | None:
         """Return the oldest case that a capture with this key would repeat."""
-        return min((self.cases[file] for file in self._by_key.get(key, ())), key=_order, default=None)
+        return min((self.cases[file] for file in self._by_key.get(key, ())), key=by_order, default=None)
 
     def with_labels(self, labels: Iterable[str], kind: CaseKind | None) -> list[StoredCase]:
         """Return the cases that have at least one of the labels, newest first."""
-        files = set[str]().union(*(self._by_label.get(label, ()) for label in labels))
-        found = [case for file in files if kind in (None, (case := self.cases[file]).key.kind)]
-        return sorted(found, key=_order, reverse=True)
+        kinds: tuple[CaseKind, ...] = get_args(CaseKind) if kind is None else (kind,)
+        ways = [self._by_label.get((label, each)) for label in dict.fromkeys(labels) for each in kinds]
+        found = [way.newest_first() for way in ways if way]
+        if len(found) == 1:
+            return found[0]
+        by_file = {stored.file: stored for cases in found for stored in cases}
+        return sorted(by_file.values(), key=by_order, reverse=True)
 
     def oldest_failure(self) -> StoredCase | None:
         """Return the failure that makes room for the next case, None when there are only wins."""

@@ -27,6 +27,7 @@ from harnesskit.workspace.layout import EVALSET, OURS
 from harnesskit.workspace.locking import hold
 from harnesskit.workspace.problems import shown
 from harnesskit.workspace.stored_case import cases_of, stored_case
+from harnesskit.workspace.unread_case import unread_cases
 
 LOCK = f"{OURS}/evalset.lock"
 
@@ -35,8 +36,8 @@ class EvalSet:
     """The eval cases of a workspace.
 
     Cases are files; this keeps an index of them in memory, in step with what other processes, the reference harness
-    and people do to the folder. Whatever is returned is the caller's own copy. Safe to share between threads. Reading
-    takes no lock and creates nothing.
+    and people do to the folder. Whatever is returned is the caller's own copy and shows the files as they were at the
+    call. Safe to share between threads. Reading takes no lock and creates nothing.
 
     Parameters
     ----------
@@ -87,12 +88,18 @@ class EvalSet:
 
         Labels are compared exactly. No label, no case. In a set of over 256 files, a label that somebody edited in
         place (instead of replacing the file, as editors and git do) counts from ten seconds later at most.
+
+        A label may find thousands of cases, so each is decoded when it is first read: `id`, `kind`, `signature`,
+        `notes`, the other plain fields and `replayable` cost next to nothing, `replay_input`, `baseline_scores` and
+        every method some microseconds, once per case. Until then ``type(case)`` is a subclass of `EvalCase`; nothing
+        else tells. The content is that of the time of the call, whatever happens to the file since, and what cannot be
+        decoded is no case to begin with.
         """
         labels = checked_labels(signature)
         wanted = None if kind is None else checked_kind(kind)
         with self._mine:
             index = self._view.glance(oldest_look_s=LOOK_EVERY_S)
-            return cases_of(index.with_labels(labels, wanted))
+            return unread_cases(index.with_labels(labels, wanted))
 
     def get(self, case_id: str) -> EvalCase | None:
         """Return the case with this id, None when there is none.

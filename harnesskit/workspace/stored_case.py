@@ -16,9 +16,7 @@ from harnesskit.model.case import CaseKind, EvalCase
 from harnesskit.workspace.cases import CaseRow, interpret
 from harnesskit.workspace.reading import Stamp, clean_text, parse_json, read_file, to_json
 
-_STATE = EvalCase.model_construct(set(EvalCase.model_fields), id="-").__getstate__()
-"""What pickle knows of a case besides its fields."""
-
+_FIELDS = frozenset(EvalCase.model_fields)
 _START = datetime(1970, 1, 1)  # noqa: DTZ001 - the times of rows are UTC and carry no zone
 _MICROSECOND = timedelta(microseconds=1)
 _UNDATED = sys.maxsize
@@ -74,11 +72,19 @@ class StoredCase:
 
     def case(self) -> EvalCase:
         """Return the case, with a payload and scores of its own: changing them changes no other reader's."""
-        payload = None if self.payload is None else _payload(self.payload)
-        fields = {**self.fields, "baseline_scores": self.scores.copy(), "replay_input": payload}
         case = EvalCase.__new__(EvalCase)  # the way of pickle: the fields were checked when the file was read
-        case.__setstate__({**_STATE, "__dict__": fields})
+        case.__setstate__(self.state())
         return case
+
+    def state(self) -> dict[str, Any]:
+        """Return what pickle would keep of the case, made anew."""
+        payload = None if self.payload is None else _payload(self.payload)
+        return {
+            "__dict__": {**self.fields, "baseline_scores": self.scores.copy(), "replay_input": payload},
+            "__pydantic_extra__": None,
+            "__pydantic_fields_set__": set(_FIELDS),
+            "__pydantic_private__": None,
+        }
 
 
 def cases_of(stored: Iterable[StoredCase]) -> list[EvalCase]:
