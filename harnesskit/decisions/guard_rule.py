@@ -76,8 +76,7 @@ def settle(rows: pd.DataFrame, main: Sequence[str]) -> Settled:
     ]
     unmet = [one for one in listing if one["state"] == "unmet"]
     if unmet:
-        word = str(unmet[0].get("reason") or unmet[0]["check"])
-        return Settled("retire", word, word, unmet[0], None)
+        return Settled("retire", str(unmet[0]["check"]), str(unmet[0].get("reason") or ""), unmet[0], None)
     by_name = {str(one["check"]): one for one in listing}
     open_rows = [one for one in listing if one["state"] == "unknown" and one.get("reason")]
     open_rows += [by_name[name] for name in main if by_name[name]["state"] != "met" and by_name[name] not in open_rows]
