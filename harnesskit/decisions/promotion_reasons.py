@@ -30,7 +30,7 @@ def promotion_reasons(rows: pd.DataFrame, settled: Settled, policy: PromotionPol
     }
     first = str(settled.deciding["check"])
     deciding = _deciding(listing, settled, policy)
-    said = [*deciding, *_benefit_beside(listing, first), *_guard(listing, first), *_read(listing, first)]
+    said = [*deciding, *_benefit_beside(listing, first), *_guard(listing, settled), *_read(listing, first)]
     others = [check for check in listing if check not in _KNOWN and check != first]
     told = ("missing_data", "missing_data_wins", "generality", "one_case", *others)
     said += [_sentence(listing[check].get("note")) for check in told if check in listing and check != first]
@@ -75,8 +75,12 @@ def _retired(row: _Row, benefit: _Row, listing: dict[str, _Row], policy: Promoti
         where = f"; {row['note']}" if row.get("note") else ""
         return [f"The rule harms protected wins{much}{where}."]
     if row["check"] == "harmful_effect":
-        high = "" if row.get("high") is None else f" (at most {_signed(float(row['high']), 0.0)} with 95 % confidence)"
-        return [f"The rule makes its own failing cases worse: {_effect(benefit)}{high}."]
+        most = (
+            ""
+            if row.get("high") is None
+            else f"; with 95 % confidence it is {_signed(float(row['high']), 0.0)} at most"
+        )
+        return [f"The rule makes its own failing cases worse: {_effect(benefit)}{most}."]
     if row["check"] == "futility":
         return [
             f"An improvement worth having ({policy.worthwhile:g} or more) is ruled out: {_effect(benefit)}.",
@@ -95,8 +99,8 @@ def _effect(row: _Row) -> str:
     text = f"{_signed(float(row['estimate']), float(row.get('bar') or 0.0))}{over}{metric}"
     if row.get("low") is None or row.get("high") is None:
         return text
-    kind = f", {row['interval_kind']}" if row.get("interval_kind") else ""
-    return f"{text} ({_signed(float(row['low']), 0.0)} to {_signed(float(row['high']), 0.0)}{kind})"
+    kind = f"{row['interval_kind']}: " if row.get("interval_kind") else ""
+    return f"{text} ({kind}{_signed(float(row['low']), 0.0)} to {_signed(float(row['high']), 0.0)})"
 
 
 def _stands(row: _Row, what: str) -> str:
@@ -110,7 +114,8 @@ def _stands(row: _Row, what: str) -> str:
     if row.get("n_control") is not None and row.get("n_candidate") is not None:
         candidate, control = counted(int(row["n_candidate"]), "run"), counted(int(row["n_control"]), "run")
         runs = f"; {candidate} with the rule, {control} without"
-    return f"Evidence: {scale} {told[0]}, where {told[1]} is needed until {what}{looks}{runs}."
+    side = "one-sided " if scale == "z" else ""
+    return f"Evidence: {side}{scale} {told[0]}, where {told[1]} is needed until {what}{looks}{runs}."
 
 
 def _both_ways(listing: dict[str, _Row], policy: PromotionPolicy) -> list[str]:
@@ -130,7 +135,7 @@ def _incomplete(row: _Row, listing: dict[str, _Row]) -> list[str]:
         low, bar = _positive(-float(row["low"]), -float(row["bar"]))
         return [f"{start}: their mean may have dropped by as much as {low}; {bar} must be ruled out."]
     if row["check"] == "harm" and row.get("evidence") is not None and row.get("estimate") is not None:
-        told = shown(float(row["evidence"]), float(row["bound"] or 0.0))
+        told = _numbers(row, "evidence", "bound") or [str(row["evidence"])]
         where = f" ({row['note']})" if row.get("note") else ""
         return [f"{start}: evidence of harm {told[0]}, too much to call them clean and too little to retire{where}."]
     return [f"{start}: {row.get('note') or name(row['check'])}."]
@@ -144,29 +149,45 @@ def _benefit_beside(listing: dict[str, _Row], first: str) -> list[str]:
     return [f"On its failing cases: {_effect(row)}."]
 
 
-def _guard(listing: dict[str, _Row], first: str) -> list[str]:
-    """Return what the wins said, and what could not be seen."""
-    said = []
+def _guard(listing: dict[str, _Row], settled: Settled) -> list[str]:
+    """Return what the wins said, and what could not be seen; nothing where the failing cases retired the rule."""
+    first = str(settled.deciding["check"])
     seen, mean, harm = (listing.get(check) for check in ("guard_coverage", "non_inferiority", "harm"))
-    if mean is not None and mean.get("estimate") is not None and first != "non_inferiority":
-        drop = _positive(-float(mean["low"]), -float(mean["bar"] or 0.0))[0] if mean.get("low") is not None else None
-        ruled = "" if drop is None else f", a drop of {drop} or more is ruled out ({mean['interval_kind']})"
+    compared = mean is not None and mean.get("estimate") is not None
+    if settled.verdict == "retire" and not compared:
+        return []
+    said = []
+    if mean is not None and compared and first != "non_inferiority":
         covered = f"{seen['note']}: " if seen is not None and seen.get("note") else "Protected wins: "
-        said.append(f"{covered}mean change {_signed(float(mean['estimate']), 0.0)}{ruled}.")
+        said.append(f"{covered}mean change {_signed(float(mean['estimate']), 0.0)}{_ruled_out(mean)}.")
     elif seen is not None and first != "guard_coverage":
         said.append(_sentence(seen.get("note")))
     if harm is not None and harm.get("estimate") is not None and first != "harm":
-        told = _numbers(harm, "evidence", "bound")
-        worst = (
-            f" Lowest: {harm['note'].removeprefix(THIN + ': evidence of harm is left; ')}." if harm.get("note") else ""
-        )
-        left = f"{THIN.capitalize()}: evidence" if str(harm.get("note") or "").startswith(THIN) else "Evidence"
-        said.append(f"{left} of harm {told[0]}, where {told[1]} would retire it.{worst}" if told else "")
+        said.append(_harm_left(harm))
     blind = listing.get("blind_spot")
     if blind is not None and first != "blind_spot":
         note = str(blind.get("note") or "")
         said.append(_sentence(note if note.startswith(THIN) else f"blind spot: {note}" if note else None))
     return said
+
+
+def _ruled_out(mean: _Row) -> str:
+    if mean.get("low") is None or mean.get("bar") is None:
+        return ""
+    drop, bar = _positive(-float(mean["low"]), -float(mean["bar"]))
+    if float(mean["low"]) > float(mean["bar"]):
+        return f", a drop of {drop} or more is ruled out ({mean['interval_kind']})"
+    return f", a drop of up to {drop} is not ruled out; {bar} would have to be"
+
+
+def _harm_left(harm: _Row) -> str:
+    told = _numbers(harm, "evidence", "bound")
+    note = str(harm.get("note") or "")
+    thin = note.startswith(THIN)
+    worst = note.partition("; ")[2] if thin else note
+    start = f"{THIN.capitalize()}: evidence" if thin else "Evidence"
+    lowest = f" Highest: {worst}." if worst else ""
+    return f"{start} of harm {told[0]}, where {told[1]} would retire it.{lowest}" if told else ""
 
 
 def _read(listing: dict[str, _Row], first: str) -> list[str]:
@@ -194,7 +215,9 @@ def _numbers(row: _Row, *columns: str) -> list[str] | None:
     values = [row.get(column) for column in columns]
     if any(value is None for value in values):
         return None
-    return shown(*(float(value) for value in values if value is not None))
+    numbers = [float(value) for value in values if value is not None]
+    texts = [f"{number:.3g}" for number in numbers]
+    return texts if len(set(texts)) == len(set(numbers)) else shown(*numbers)
 
 
 def _signed(value: float, other: float) -> str:

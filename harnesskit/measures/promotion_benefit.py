@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 GENERAL_CASES = 5
 """Failing cases from which on it is said what to expect of a new one."""
 _SURE = 0.95
-_KINDS = {"single": "moderated t, 95 %", "sequential": "repeated, 95 %"}
-_SEQUENCE = "confidence sequence, 95 %"
+_KINDS = {"single": "moderated t, two-sided 95 %", "sequential": "repeated, two-sided 95 %"}
+_SEQUENCE = "confidence sequence, two-sided 95 %"
 
 
 class Benefit(NamedTuple):
@@ -210,7 +210,9 @@ def _said(trial: Trial, benefit: Benefit, doubt: tuple[str, str] | None) -> str:
     said = [doubt[1]] if doubt else []
     sd = benefit.s2**0.5 if np.isfinite(benefit.s2) else trial.prior_sd
     if not doubt:
-        said.append(f"sd of one run {sd:.2f} (before looking {trial.prior_sd:.2f}, {trial.noise})")
+        said.append(
+            f"runs of a case scatter with an sd of {sd:.2f} ({trial.prior_sd:.2f} before looking, {trial.noise})"
+        )
     if not trial.runs.ordered:
         said.append("one look at all runs: the rows have no round")
     if trial.left_out:

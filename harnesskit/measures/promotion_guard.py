@@ -209,7 +209,7 @@ def _seen(trial: Trial, guard: Guard | None) -> list[dict[str, Any]]:
     least = min(policy.min_guard_wins, len(trial.wins))
     enough = got >= least
     coverage = row(
-        "guard_coverage", MET if enough else UNKNOWN, f"{got} of {total} protected wins were replayed", estimate=got,
+        "guard_coverage", MET if enough else UNKNOWN, _covered(got, total), estimate=got,
         bar=least, n=got, n_cases=got, reason=None if enough else "guard_incomplete",
         runs_needed=None if enough else least - got,
     )  # fmt: skip
@@ -227,6 +227,10 @@ def _seen(trial: Trial, guard: Guard | None) -> list[dict[str, Any]]:
         n=got, n_cases=total, reason=None if allowed else "thin_guard", runs_needed=None if allowed else more,
     )  # fmt: skip
     return [coverage, blind]
+
+
+def _covered(got: int, total: int) -> str:
+    return f"{got} of {total} protected win{'' if total == 1 else 's'} {'was' if got == 1 else 'were'} replayed"
 
 
 def _missing(trial: Trial, benefit: Benefit, guard: Guard) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def compliance(trial: Trial, benefit: Benefit) -> tuple[Quality, list[dict[str, 
         return Quality(row("compliance", UNKNOWN, note, **facts), True), []
     share, span = float(read.mean()), clopper_pearson(int(read.sum()), len(read))
     facts |= {"estimate": share, "low": span.low, "high": span.high, "interval_kind": "Clopper-Pearson, 95 %"}
-    note = f"{int(read.sum())} of {len(read)} candidate replays of failing cases read it"
+    note = f"the candidate was read in {int(read.sum())} of {len(read)} replays of failing cases"
     low = share < policy.min_compliance
     if low:
         more = max(policy.compliance_after - len(read), 0) or None
@@ -117,7 +117,7 @@ def missing_data(trial: Trial, benefit: Benefit) -> Quality:
         end = "worst" if verdict == "efficacy" else "best"
         text = f"{note}; the verdict holds with the missing scores at their {end}"
         return Quality(row("missing_data", MET, text, metric=trial.target, **facts), True)
-    text = note if verdict is None else f"{note}; the verdict would not hold whatever they are"
+    text = note if verdict is None else f"{note}; with them at their worst the verdict would be another"
     return Quality(row("missing_data", UNKNOWN, text, metric=trial.target, reason="missing_data", **facts), False)
 
 
@@ -131,10 +131,12 @@ def shares_missing(trial: Trial, lost: Flags, replays: Replays) -> tuple[dict[st
     apart = both and abs(each[1] - each[0]) > policy.max_missing_gap + 1e-9
     alone = not both and max(each) > policy.max_missing_gap + 1e-9
     excessive = bool(share > policy.max_missing + 1e-9 or apart or alone)
-    note = "" if not lost.any() else (
-        f"{int(arms[1].sum())} of {len(arms[1])} candidate and {int(arms[0].sum())} of {len(arms[0])} control replays "
-        "gave no score"
-    )  # fmt: skip
+    told = [
+        f"{int(arm.sum())} of {len(arm)} {side} replays"
+        for arm, side in zip(arms[::-1], ("candidate", "control"), strict=True)
+        if len(arm)
+    ]
+    note = f"{' and '.join(told)} gave no score" if lost.any() else ""
     facts = {
         "estimate": share, "bar": policy.max_missing, "scale": "share", "n": len(lost),
         "n_control": len(arms[0]), "n_candidate": len(arms[1]),

@@ -114,7 +114,8 @@ def promotion_runs(control: pd.DataFrame, candidate: pd.DataFrame, metrics: Metr
     pieces = [_one_per_run(rows, side, arm) for (rows, _, arm), side in zip(parts, sides, strict=True)]
     table = pd.concat([piece[0] for piece in pieces], ignore_index=True)
     long = pd.concat([piece[1].assign(part=i) for i, piece in enumerate(pieces)], ignore_index=True)
-    ordered = bool(table.loc[table["arm"] == CANDIDATE, "round"].notna().any())
+    made = table.loc[table["arm"] == CANDIDATE, "round"]
+    ordered = bool(made.notna().any()) or made.empty  # before the first replay every control run is of the bank
     table, values, scale = _arranged(table, long, metrics)
     table = table.assign(kind=_kinds(table), failed=False)
     return Runs(
@@ -137,25 +138,27 @@ def _prepared(frame: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
-def _run_keys(rows: pd.DataFrame) -> pd.Series[Any]:
-    """Return a text per run: the sample, else what numbers the trial, else the rank among equal rows."""
-    blank = pd.Series("", index=rows.index)
-    case = rows["case_id"].astype(str)
-    keys = blank + case
-    numbered = pd.Series(False, index=rows.index)
-    if "trial" in rows:
-        numbered = rows["trial"].notna()
-    for column in _RUN_KEYS:
-        if column in rows:
-            keys = keys + "\x1f" + rows[column].astype(object).where(rows[column].notna(), "").astype(str)
-    value = pd.to_numeric(rows["value"], errors="coerce").fillna(np.inf)
-    order = pd.DataFrame({"key": keys, "metric": rows["metric"].astype(str), "value": value, "at": rows.index})
-    rank = order.sort_values(["key", "metric", "value"], kind="stable").groupby(["key", "metric"]).cumcount()
-    keys = keys.where(numbered, keys + "\x1e" + rank.reindex(rows.index).map("{:06d}".format))
-    if "sample_id" in rows:
-        known = rows["sample_id"].notna()
-        keys = keys.where(~known, case + "\x1d" + rows["sample_id"].astype(str))
-    return keys
+def _run_keys(rows: pd.DataFrame) -> list[str]:
+    """Return a text per row that names its run: the sample, else what numbers the trial, else the rank among equals."""
+    case = _texts(rows["case_id"])
+    sample = _texts(rows["sample_id"]) if "sample_id" in rows else [""] * len(rows)
+    parts = [_texts(rows[column]) if column in rows else [""] * len(rows) for column in _RUN_KEYS]
+    keys = ["\x1f".join(own) for own in zip(case, *parts, strict=True)]
+    numbered = parts[_RUN_KEYS.index("trial")]
+    value = pd.to_numeric(rows["value"], errors="coerce").fillna(np.inf).to_numpy(dtype=float)
+    bare = [at for at in range(len(rows)) if not sample[at] and not numbered[at]]
+    metric = _texts(rows["metric"])
+    seen: dict[tuple[str, str], int] = {}
+    for at in sorted(bare, key=lambda at: (keys[at], metric[at], value[at])):
+        rank = seen.get((keys[at], metric[at]), 0)
+        seen[keys[at], metric[at]] = rank + 1
+        keys[at] = f"{keys[at]}\x1e{rank:06d}"
+    return [f"{case[at]}\x1d{sample[at]}" if sample[at] else keys[at] for at in range(len(rows))]
+
+
+def _texts(column: pd.Series[Any]) -> list[str]:
+    """Return a column as texts, empty where missing; a number that is whole is written without a point."""
+    return ["" if pd.isna(v) else str(int(v)) if isinstance(v, float) and v == int(v) else str(v) for v in column]
 
 
 def _is_captured(rows: pd.DataFrame) -> NDArray[np.bool_]:
