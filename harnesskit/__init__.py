@@ -24,6 +24,7 @@ _HOME: dict[str, str] = {
     "Metric": "harnesskit.model.metrics",
     "Metrics": "harnesskit.model.metrics",
     "RegressionPolicy": "harnesskit.model.policy",
+    "PromotionPolicy": "harnesskit.model.promotion_policy",
     "Decision": "harnesskit.model.decision",
     "Report": "harnesskit.reports.model",
     "case_deltas": "harnesskit.measures.deltas",
@@ -36,6 +37,16 @@ _HOME: dict[str, str] = {
     "missing_bounds": "harnesskit.measures.missing",
     "noise_table": "harnesskit.measures.noise_table",
     "aa_check": "harnesskit.trials.aa_check",
+    "trial_arm": "harnesskit.trials.trial_arm",
+    "forward_trial": "harnesskit.measures.forward_trial",
+    "forward_path": "harnesskit.measures.forward_trial",
+    "win_evidence": "harnesskit.measures.win_evidence",
+    "check_evidence": "harnesskit.measures.check_evidence",
+    "promotion_evidence": "harnesskit.measures.promotion",
+    "evidence_path": "harnesskit.measures.promotion_path",
+    "guard_wins": "harnesskit.measures.guard_wins",
+    "replay_pairs": "harnesskit.measures.pairs",
+    "decide_promotion": "harnesskit.decisions.promotion",
     "decide_regression": "harnesskit.decisions.regression",
     "plot_case_deltas": "harnesskit.plots.regression",
     "plot_comparison": "harnesskit.plots.regression",
@@ -85,20 +96,29 @@ if "pandas" in sys.modules:  # a notebook that has frames already can use frame.
 
 if TYPE_CHECKING:
     from harnesskit.accessor import from_json as from_json
+    from harnesskit.decisions.promotion import decide_promotion as decide_promotion
     from harnesskit.decisions.regression import decide_regression as decide_regression
     from harnesskit.demo import build_demo as build_demo
     from harnesskit.demo import demo_root as demo_root
     from harnesskit.harness import Harness as Harness
     from harnesskit.harness import open_workspace
+    from harnesskit.measures.check_evidence import check_evidence as check_evidence
     from harnesskit.measures.clusters import compare_clusters as compare_clusters
     from harnesskit.measures.comparison import compare_runs as compare_runs
     from harnesskit.measures.deltas import case_deltas as case_deltas
     from harnesskit.measures.deltas import case_statuses as case_statuses
     from harnesskit.measures.flips import case_flips as case_flips
+    from harnesskit.measures.forward_trial import forward_path as forward_path
+    from harnesskit.measures.forward_trial import forward_trial as forward_trial
     from harnesskit.measures.grader_drift import grader_drift as grader_drift
+    from harnesskit.measures.guard_wins import guard_wins as guard_wins
     from harnesskit.measures.ledger import evidence_ledger as evidence_ledger
     from harnesskit.measures.missing import missing_bounds as missing_bounds
     from harnesskit.measures.noise_table import noise_table as noise_table
+    from harnesskit.measures.pairs import replay_pairs as replay_pairs
+    from harnesskit.measures.promotion import promotion_evidence as promotion_evidence
+    from harnesskit.measures.promotion_path import evidence_path as evidence_path
+    from harnesskit.measures.win_evidence import win_evidence as win_evidence
     from harnesskit.model.case import EvalCase as EvalCase
     from harnesskit.model.config import HarnessConfig as HarnessConfig
     from harnesskit.model.decision import Decision as Decision
@@ -112,6 +132,7 @@ if TYPE_CHECKING:
     from harnesskit.model.metrics import Metric as Metric
     from harnesskit.model.metrics import Metrics as Metrics
     from harnesskit.model.policy import RegressionPolicy as RegressionPolicy
+    from harnesskit.model.promotion_policy import PromotionPolicy as PromotionPolicy
     from harnesskit.model.replay import ReplayResult as ReplayResult
     from harnesskit.plots.flips import plot_flips as plot_flips
     from harnesskit.plots.noise import plot_noise as plot_noise
@@ -126,5 +147,6 @@ if TYPE_CHECKING:
     from harnesskit.reports.regression import regression_report as regression_report
     from harnesskit.store.load import LoadReport as LoadReport
     from harnesskit.trials.aa_check import aa_check as aa_check
+    from harnesskit.trials.trial_arm import trial_arm as trial_arm
 
     open = open_workspace  # noqa: A001 - hk.open is the name that users know

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import pandas as pd
 from harnesskit.model.errors import FrameError
 from harnesskit.model.metrics import Metric
 from harnesskit.model.policy import RegressionPolicy
+from harnesskit.model.promotion_policy import PromotionPolicy
 from harnesskit.model.records import RuleRecord
+from harnesskit.promotion_accessor import PromotionVerbs
 
 
 def from_json(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -46,7 +49,7 @@ def from_json(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 @pd.api.extensions.register_dataframe_accessor("hk")
-class HkAccessor:
+class HkAccessor(PromotionVerbs):
     """The verbs of harnesskit on a frame; each is the public function of the same name."""
 
     def __init__(self, frame: pd.DataFrame) -> None:
@@ -148,6 +151,91 @@ class HkAccessor:
         from harnesskit.trials.aa_check import aa_check
 
         return aa_check(self._frame, policy=policy, draws=draws, seed=seed, metrics=metrics)
+
+    def forward_trial(
+        self,
+        *,
+        metric: str,
+        arm: str = "arm",
+        cluster: str = "cluster",
+        policy: str | PromotionPolicy = "open_ended",
+        observational: bool = False,
+        history: pd.DataFrame | None = None,
+        stratum: str | None = None,
+        sd: float | None = None,
+        guardrails: Iterable[str] | None = None,
+        metrics: Iterable[Metric] | None = None,
+    ) -> pd.DataFrame:
+        """See `harnesskit.forward_trial`."""
+        from harnesskit.measures.forward_trial import forward_trial
+
+        return forward_trial(
+            self._frame, metric=metric, arm=arm, cluster=cluster, policy=policy, observational=observational,
+            history=history, stratum=stratum, sd=sd, guardrails=guardrails, metrics=metrics,
+        )  # fmt: skip
+
+    def forward_path(
+        self,
+        *,
+        metric: str,
+        arm: str = "arm",
+        cluster: str = "cluster",
+        policy: str | PromotionPolicy = "open_ended",
+        observational: bool = False,
+        history: pd.DataFrame | None = None,
+        stratum: str | None = None,
+        sd: float | None = None,
+        metrics: Iterable[Metric] | None = None,
+    ) -> pd.DataFrame:
+        """See `harnesskit.forward_path`."""
+        from harnesskit.measures.forward_trial import forward_path
+
+        return forward_path(
+            self._frame, metric=metric, arm=arm, cluster=cluster, policy=policy, observational=observational,
+            history=history, stratum=stratum, sd=sd, metrics=metrics,
+        )  # fmt: skip
+
+    def win_evidence(
+        self,
+        *,
+        policy: str | PromotionPolicy = "budgeted",
+        thresholds: Mapping[str, float] | None = None,
+        metrics: Iterable[Metric] | None = None,
+        fingerprint: str | None = None,
+        shown_by: Iterable[str] = (),
+        wins: pd.DataFrame | None = None,
+        noise: pd.DataFrame | None = None,
+        cases: pd.DataFrame | None = None,
+        protected: bool = False,
+        as_of: datetime | None = None,
+        stale_days: int = 90,
+    ) -> pd.DataFrame:
+        """See `harnesskit.win_evidence`."""
+        from harnesskit.measures.win_evidence import win_evidence
+
+        return win_evidence(
+            self._frame, policy=policy, thresholds=thresholds, metrics=metrics, fingerprint=fingerprint,
+            shown_by=shown_by, wins=wins, noise=noise, cases=cases, protected=protected, as_of=as_of,
+            stale_days=stale_days,
+        )  # fmt: skip
+
+    def check_evidence(
+        self,
+        labels: pd.DataFrame | None = None,
+        *,
+        policy: str | PromotionPolicy = "budgeted",
+        metric: str | None = None,
+        bar: float | None = None,
+        higher_is_better: bool = True,
+        cost_false_stop: float | None = None,
+    ) -> pd.DataFrame:
+        """See `harnesskit.check_evidence`."""
+        from harnesskit.measures.check_evidence import check_evidence
+
+        return check_evidence(
+            self._frame, labels, policy=policy, metric=metric, bar=bar, higher_is_better=higher_is_better,
+            cost_false_stop=cost_false_stop,
+        )  # fmt: skip
 
     def replay(
         self,
