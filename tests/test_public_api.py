@@ -20,6 +20,7 @@ import harnesskit as hk
 
 GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
 ROOT = Path(__file__).resolve().parent.parent
+ACCESSOR_FILES = ("accessor.py", "promotion_accessor.py")
 HEAVY = ("pandas", "matplotlib", "scipy", "nbconvert")
 PLAIN = [name for name in hk.__all__ if not name.startswith("__")]
 
@@ -61,7 +62,7 @@ def lines_of(name: str) -> list[str]:
 def accessor_lines() -> list[str]:
     from harnesskit.accessor import HkAccessor
 
-    names = [name for name in sorted(vars(HkAccessor)) if not name.startswith("_")]
+    names = [name for name in dir(HkAccessor) if not name.startswith("_")]
     return [f"frame.hk.{name}{defaults_hidden(inspect.signature(getattr(HkAccessor, name)))}" for name in names]
 
 
@@ -145,7 +146,7 @@ def test_every_public_function_shows_how_it_is_called(name: str):
 def test_the_accessor_has_the_signatures_of_the_functions():
     from harnesskit.accessor import HkAccessor
 
-    methods = [name for name in vars(HkAccessor) if not name.startswith("_")]
+    methods = [name for name in dir(HkAccessor) if not name.startswith("_")]
     assert methods
     for name in methods:
         method = list(inspect.signature(getattr(HkAccessor, name)).parameters.values())[1:]
@@ -164,9 +165,9 @@ def test_the_accessor_has_every_verb_that_takes_a_frame_first():
 
 
 def test_accessor_methods_only_delegate():
-    tree = ast.parse((ROOT / "harnesskit" / "accessor.py").read_text(encoding="utf-8"))
-    accessor = next(n for n in tree.body if isinstance(n, ast.ClassDef))
-    for method in accessor.body:
+    trees = [ast.parse((ROOT / "harnesskit" / name).read_text(encoding="utf-8")) for name in ACCESSOR_FILES]
+    classes = [n for tree in trees for n in tree.body if isinstance(n, ast.ClassDef)]
+    for method in [method for accessor in classes for method in accessor.body]:
         if isinstance(method, ast.FunctionDef) and not method.name.startswith("_"):
             words, *imports, call = method.body
             assert isinstance(words, ast.Expr)
