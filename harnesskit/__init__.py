@@ -36,6 +36,7 @@ _HOME: dict[str, str] = {
     "grader_drift": "harnesskit.measures.grader_drift",
     "missing_bounds": "harnesskit.measures.missing",
     "noise_table": "harnesskit.measures.noise_table",
+    "run_fingerprints": "harnesskit.measures.fingerprints",
     "aa_check": "harnesskit.trials.aa_check",
     "trial_arm": "harnesskit.trials.trial_arm",
     "forward_trial": "harnesskit.measures.forward_trial",
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
     from harnesskit.measures.comparison import compare_runs as compare_runs
     from harnesskit.measures.deltas import case_deltas as case_deltas
     from harnesskit.measures.deltas import case_statuses as case_statuses
+    from harnesskit.measures.fingerprints import run_fingerprints as run_fingerprints
     from harnesskit.measures.flips import case_flips as case_flips
     from harnesskit.measures.forward_trial import forward_path as forward_path
     from harnesskit.measures.forward_trial import forward_trial as forward_trial

@@ -127,6 +127,12 @@ class HkAccessor(PromotionVerbs):
 
         return missing_bounds(self._frame, candidate, policy=policy, metrics=metrics)
 
+    def run_fingerprints(self, *, baseline: str | Mapping[str, Any] | None = None) -> pd.DataFrame:
+        """See `harnesskit.run_fingerprints`."""
+        from harnesskit.measures.fingerprints import run_fingerprints
+
+        return run_fingerprints(self._frame, baseline=baseline)
+
     def noise_table(self, *, metrics: Iterable[Metric] | None = None, replay_cost: float = 10.0) -> pd.DataFrame:
         """See `harnesskit.noise_table`."""
         from harnesskit.measures.noise_table import noise_table

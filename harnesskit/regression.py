@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,21 +14,22 @@ import pandas as pd
 from harnesskit.decisions.regression import decide_regression
 from harnesskit.measures.comparison import compare_runs
 from harnesskit.measures.deltas import case_deltas
+from harnesskit.measures.fingerprints import run_fingerprints
 from harnesskit.measures.ledger import evidence_ledger
 from harnesskit.measures.missing import missing_bounds
 from harnesskit.model.case_status import case_states
 from harnesskit.model.decision import Decision
-from harnesskit.model.errors import WorkspaceError, listed, nearest
 from harnesskit.model.metrics import Metrics
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.model.results import RUN_VERDICTS
 from harnesskit.reports.model import Report
 from harnesskit.reports.regression import regression_report
+from harnesskit.run_choice import CAPTURED
 from harnesskit.trials.adaptive_rows import side_frames
+from harnesskit.trials.looks import looks_of
 from harnesskit.trials.regression_report import RegressionReport
 from harnesskit.trials.stored_adaptive import adaptive_verdict, read_adaptive
 
-CAPTURED = "captured"
 STATUSES = ("regressed", "improved", "unchanged", "inconclusive", "skipped")
 
 
@@ -54,6 +55,10 @@ class RegressionResult:
         Whether the run decided itself what to replay; its verdict follows from what it froze.
     before, after
         The scores of both sides, as `harnesskit.case_deltas` takes them.
+    looks
+        How the evidence of an adaptive run came in, for `harnesskit.plot_sequence`; empty for another run.
+    baseline_fingerprint
+        What produced the control bank of an adaptive run; None for another run, or when it is not known.
     """
 
     run_id: str
@@ -70,11 +75,19 @@ class RegressionResult:
     adaptive: bool = field(default=False, repr=False)
     before: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
     after: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
+    looks: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
+    baseline_fingerprint: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
     def clean(self) -> bool:
         """Whether the verdict is ``pass``: never for a run in which nothing could be compared."""
         return self.decision.verdict == "pass"
+
+    @property
+    def fingerprints(self) -> pd.DataFrame:
+        """What produced the samples of the runs compared, and which equal the baseline's (`run_fingerprints`)."""
+        named = self.baseline_id if self.baseline_id in set(self.runs["run_id"]) else None
+        return run_fingerprints(self.runs, baseline=self.baseline_fingerprint or named)
 
     def report(self, title: str | None = None, *, overview: pd.DataFrame | None = None) -> Report:
         """Return the report; ``.save("report.html")``, ``.md`` or ``.json``.
@@ -103,6 +116,8 @@ class RegressionResult:
             overview=overview,
             problems=self.problems,
             cases=self.cases,
+            fingerprints=self.fingerprints,
+            looks=self.looks,
             title=title or f"Regression report: {self.run_id}",
             reproduce=shlex.join(command),
         )
@@ -129,97 +144,6 @@ def verdict_row(result: RegressionResult, run: pd.Series[Any]) -> dict[str, Any]
 def overview_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """Return the rows of the overview as a frame by its contract."""
     return pd.DataFrame(rows, columns=list(RUN_VERDICTS.columns))
-
-
-def choose_run(runs: pd.DataFrame, run: str | None) -> str:
-    """Return the id of the run to judge: the one asked for, else the newest that scored something.
-
-    Parameters
-    ----------
-    runs
-        Rows of ``queries/replay_runs.sql``, newest first.
-    run
-        A run id, or None.
-
-    Raises
-    ------
-    WorkspaceError
-        There is no such run, or no run at all.
-    """
-    known = runs["run_id"].tolist()
-    if run is not None and not isinstance(run, str):
-        raise WorkspaceError(f"A run is named by its id, a text; found {run!r}. There are: {listed(known)}.")
-    if run is not None:
-        if run not in known:
-            raise WorkspaceError(f"There is no replay run {run!r}{nearest(run, known)}; there are: {listed(known)}.")
-        return run
-    replays = runs[runs["role"] == "replay"]
-    if replays.empty:
-        raise WorkspaceError(
-            "The workspace holds no replay run yet: neither a regression record in journal.jsonl nor a run under "
-            "harnesskit/runs. Replay the cases first, or name a run."
-        )
-    scored = replays[replays["n_scored"] > 0]
-    return str((scored if len(scored) else replays)["run_id"].iloc[0])
-
-
-def choose_baseline(runs: pd.DataFrame, run: str, baseline: str | None) -> str:
-    """Return what to compare `run` with: what was asked for, else the newest control run before it, else captured.
-
-    A run found in the journal is compared with the captured scores that the journal keeps beside it.
-
-    Raises
-    ------
-    WorkspaceError
-        There is no such run, or it is the run itself.
-    """
-    if baseline == run:
-        others = [other for other in runs["run_id"] if other != run]
-        raise WorkspaceError(
-            f"The run {run!r} cannot be judged against itself: nothing would ever differ. Name another run or "
-            f"'{CAPTURED}' as the baseline; there are: {listed([CAPTURED, *others])}."
-        )
-    if baseline is not None:
-        if baseline != CAPTURED:
-            choose_run(runs, baseline)
-        return baseline
-    if run.startswith("journal:"):
-        return CAPTURED
-    at = runs.loc[runs["run_id"] == run, "ended"].iloc[0]
-    earlier = runs[(runs["role"] == "control") & (runs["run_id"] != run) & (runs["n_scored"] > 0)]
-    if not pd.isna(at):
-        earlier = earlier[earlier["ended"].isna() | (earlier["ended"] <= at)]
-    return str(earlier["run_id"].iloc[0]) if len(earlier) else CAPTURED
-
-
-def circumstances(runs: pd.DataFrame, run: str, baseline: str) -> tuple[int | None, list[str]]:
-    """Return how many cases a run was asked to replay, and what has to be said of its baseline.
-
-    Parameters
-    ----------
-    runs
-        Rows of ``queries/replay_runs.sql``.
-    run, baseline
-        Their ids; the baseline may be ``captured``.
-    """
-    known: dict[Any, dict[Any, Any]] = runs.set_index("run_id").to_dict("index")
-    asked = known[run]["n_asked"]
-    said = []
-    if baseline != CAPTURED:
-        before = known[baseline]
-        if before["role"] != "control":
-            said.append(
-                f"The baseline {baseline} is a {before['role']} run, not a control run: what changed between the two "
-                "runs is for you to know."
-            )
-        ends = before["ended"], known[run]["ended"]
-        if not any(pd.isna(end) for end in ends) and ends[0] > ends[1]:
-            old, new = (f"{end:%Y-%m-%d %H:%M}" for end in ends)
-            said.append(
-                f"The baseline {baseline} is newer than the run ({old} against {new} UTC): worse and better may be "
-                "the wrong way round."
-            )
-    return None if pd.isna(asked) else int(asked), said
 
 
 def judge_run(
@@ -271,4 +195,6 @@ def judge_adaptive(root: Path, run_id: str, runs: pd.DataFrame, problems: pd.Dat
         adaptive=True,
         before=before,
         after=after,
+        looks=looks_of(frozen, records),
+        baseline_fingerprint=frozen.baseline.get("fingerprint"),
     )

@@ -66,14 +66,8 @@ class StoredRuns(Tables):
         PolicyError
             There is no such policy.
         """
-        from harnesskit.regression import (  # loads scipy
-            CAPTURED,
-            choose_baseline,
-            choose_run,
-            circumstances,
-            judge_adaptive,
-            judge_run,
-        )
+        from harnesskit.regression import judge_adaptive, judge_run  # loads scipy
+        from harnesskit.run_choice import CAPTURED, choose_baseline, choose_run, circumstances
 
         runs = self.runs()
         run_id = choose_run(runs, run)
@@ -114,6 +108,50 @@ class StoredRuns(Tables):
             ids=[str(case_id) for case_id in concerned(result.deltas)],
         )
         return dataclasses.replace(result, cases=cases, root=self.given or result.root)
+
+    def sequence(self, run: str | None = None) -> pd.DataFrame:
+        """Return how the evidence of an adaptive run came in: one row per win and look (`LOOKS`), the worst wins first.
+
+        `harnesskit.plot_sequence` draws it. No rows for a run that is not adaptive: its trials were looked at once.
+
+        Parameters
+        ----------
+        run
+            The run; the newest replay run that scored something when None.
+
+        Raises
+        ------
+        WorkspaceError
+            There is no such run.
+        """
+        from harnesskit.model.analyses import LOOKS
+        from harnesskit.run_choice import choose_run
+        from harnesskit.trials.looks import looks_of
+        from harnesskit.trials.stored_adaptive import read_adaptive
+
+        _, frozen, records = read_adaptive(self.root, choose_run(self.runs(), run))
+        return pd.DataFrame(columns=list(LOOKS.columns)) if frozen is None else looks_of(frozen, records)
+
+    def fingerprints(self, baseline: str | None = None) -> pd.DataFrame:
+        """Return what produced the samples of each run, and whether it is the baseline's: a row per run, newest first.
+
+        Only runs with exactly the fingerprint of the baseline are controls for it (`harnesskit.run_fingerprints`).
+
+        Parameters
+        ----------
+        baseline
+            A run id; the fingerprint under which the next regression run looks up its control bank when None.
+
+        Raises
+        ------
+        FrameError
+            There is no such run.
+        """
+        from harnesskit.measures.fingerprints import run_fingerprints
+        from harnesskit.trials.bank import find_bank
+
+        runs = self.sql("SELECT * FROM runs ORDER BY coalesce(finished_at, started_at) DESC NULLS LAST, run_id")
+        return run_fingerprints(runs, baseline=baseline or find_bank(self.root).fingerprint)
 
     def regressions(self, last: int = 20, *, policy: str | RegressionPolicy | None = None) -> pd.DataFrame:
         """Return one row per stored replay run with the verdict on it (`RUN_VERDICTS`), newest first.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harnesskit.model.contract import Contract
-from harnesskit.model.frames import CASES, SCORES
+from harnesskit.model.frames import CASES, RUNS, SCORES
 
 CASE_FLIPS = Contract(
     name="case flips",
@@ -149,5 +149,32 @@ LOOKS = Contract(
         "z": "evidence at this look, in standard errors, positive when worse",
         "bound": "value of z at which the case would be called regressed at this look; missing when it cannot be",
         "status": "status after this look",
+        "n_candidate": "candidate runs in use at this look",
+        "n_baseline": "control runs in use at this look",
+        "metrics": "the metrics, taken together, whose evidence this is",
+    },
+)
+
+FINGERPRINTS = Contract(
+    name="run fingerprints",
+    grain="run",
+    key=("run_id",),
+    columns={
+        "run_id": "the run",
+        "role": RUNS.columns["role"],
+        "label": RUNS.columns["label"],
+        "agent": "agent, by the fingerprint, else by the run",
+        "version": "version, by the fingerprint, else by the run",
+        "prompt": "prompt",
+        "model": "model",
+        "tools": "tools",
+        "judge": "judge",
+        "grader": "grader",
+        "rules_hash": "hash of the rules that could be found",
+        "other": "other fields of the fingerprint, as JSON",
+        "recorded": "true when the run has a fingerprint",
+        "same_as_baseline": "true when it is exactly the baseline's: the run is a control for it; missing when one of "
+        "the two is not recorded",
+        "differs": "the fields that differ, baseline → run",
     },
 )

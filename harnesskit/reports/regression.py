@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,17 +12,17 @@ from harnesskit.model.case_status import ONE_SIDE, case_states, row_states
 from harnesskit.model.decision import CASE_STATUSES, Decision
 from harnesskit.model.errors import listed
 from harnesskit.model.results import CASE_DELTAS, COMPARISON, PLANNED
-from harnesskit.plots.labels import label_keys
-from harnesskit.plots.regression import pair_texts, plot_case_deltas, plot_comparison
+from harnesskit.plots.regression import plot_case_deltas, plot_comparison
 from harnesskit.reports.cells import Column
-from harnesskit.reports.document import Block, Chart, Code, Prose, Section, Table, Tally
-from harnesskit.reports.fingerprints import changed
-from harnesskit.reports.masking import mask_frame
+from harnesskit.reports.document import Block, Code, Prose, Section, Table, Tally
+from harnesskit.reports.fingerprints import changed, fingerprint_tables
 from harnesskit.reports.model import Report
 from harnesskit.reports.ordering import worst_first
-from harnesskit.reports.regression_columns import CASES, LEDGER, METRICS, OVERVIEW, RUNS, STATES
+from harnesskit.reports.regression_charts import change_charts, sequence_blocks
+from harnesskit.reports.regression_columns import CASES, LEDGER, OVERVIEW, RUNS, STATES, metric_columns
 from harnesskit.reports.regression_words import (
     CAPTURED,
+    cluster_words,
     compared,
     comparison_finding,
     forest_finding,
@@ -33,9 +33,6 @@ from harnesskit.reports.regression_words import (
 from harnesskit.reports.worse_cases import worse_cases
 
 _ONE_SIDED = ("case_id", "metric", "kind", "n_baseline", "reason")
-_COMMON_SCALE = 1.0  # metrics whose changes all lie within this share one chart; any other gets its own
-_MOST_CHARTS = 4
-_TOP = 30
 
 
 def regression_report(
@@ -48,6 +45,8 @@ def regression_report(
     overview: pd.DataFrame | None = None,
     problems: pd.DataFrame | None = None,
     cases: pd.DataFrame | None = None,
+    fingerprints: pd.DataFrame | None = None,
+    looks: pd.DataFrame | None = None,
     title: str = "Regression report",
     reproduce: str | Sequence[str] | None = None,
     metadata: Mapping[str, Any] | None = None,
@@ -73,6 +72,10 @@ def regression_report(
         What was wrong on the way in, rows of ``problems``; None when it was not looked at, which the report says.
     cases
         Rows of ``cases``: what the cases that got worse and the suspects are. Not shown when None.
+    fingerprints
+        What produced the samples of the runs: `harnesskit.run_fingerprints`.
+    looks
+        How the evidence of an adaptive run came in: `Harness.sequence`.
     title
         Heading of the report.
     reproduce
@@ -110,11 +113,12 @@ def regression_report(
         ("In short", [*_case_tallies(ranked), _tally(ranked)]),
         ("The cases that got worse", _worse(ranked, cases)),
         ("Evidence", _ledger(ledger, comparison)),
-        ("What is compared with what", _compared(ranked, comparison, runs, decision.subject)),
+        ("What is compared with what", _compared(ranked, comparison, runs, decision.subject, fingerprints)),
         ("Runs in this workspace", _overview(overview)),
         ("Policy", _policy(decision)),
         ("Metrics", _metrics(comparison)),
         ("Cases, worst first", _cases(ranked)),
+        ("How the evidence came in", sequence_blocks(looks)),
         ("Scored on one side only", _one_sided(ranked)),
         ("Problems in the data", _problems(problems)),
         ("How to reproduce", _reproduce(reproduce)),
@@ -165,7 +169,13 @@ def _ledger(ledger: pd.DataFrame | None, comparison: pd.DataFrame) -> list[Block
     return blocks
 
 
-def _compared(deltas: pd.DataFrame, comparison: pd.DataFrame, runs: pd.DataFrame | None, subject: str) -> list[Block]:
+def _compared(
+    deltas: pd.DataFrame,
+    comparison: pd.DataFrame,
+    runs: pd.DataFrame | None,
+    subject: str,
+    fingerprints: pd.DataFrame | None,
+) -> list[Block]:
     blocks: list[Block] = [Prose(tuple(compared(deltas, comparison, runs, subject)))]
     if uses_captured(deltas, comparison):
         blocks.append(Prose((CAPTURED,), strong=True))
@@ -173,7 +183,7 @@ def _compared(deltas: pd.DataFrame, comparison: pd.DataFrame, runs: pd.DataFrame
         said = changed(runs, subject)
         blocks += [Prose(tuple(said))] if said else []
         blocks.append(Table("runs", "The runs compared, one row per run", runs, RUNS))
-    return blocks
+    return [*blocks, *fingerprint_tables(fingerprints)]
 
 
 def _overview(overview: pd.DataFrame | None) -> list[Block]:
@@ -195,10 +205,11 @@ def _policy(decision: Decision) -> list[Block]:
 
 def _metrics(comparison: pd.DataFrame) -> list[Block]:
     caption = "Mean change, one row per kind and metric; every count is of cases"
-    table = Table("comparison", caption, comparison, METRICS)
+    table = Table("comparison", caption, comparison, metric_columns(comparison))
+    both = [Prose((said,)) for said in cluster_words(comparison)]
     title = "Mean change from the baseline (square) to the candidate (dot), with its 95 % interval"
-    charts = _charts(plot_comparison, comparison, title, comparison_finding, ("kind", "metric"))
-    return [table, *_doubts(comparison), *charts]
+    charts = change_charts(plot_comparison, comparison, title, comparison_finding, ("kind", "metric"))
+    return [table, *both, *_doubts(comparison), *charts]
 
 
 def _doubts(comparison: pd.DataFrame) -> list[Block]:
@@ -218,48 +229,8 @@ def _doubts(comparison: pd.DataFrame) -> list[Block]:
 
 def _cases(deltas: pd.DataFrame) -> list[Block]:
     title = "Change of each case with its 95 % interval, worst first"
-    charts = _charts(plot_case_deltas, deltas, title, forest_finding, ("case_id", "metric"))
+    charts = change_charts(plot_case_deltas, deltas, title, forest_finding, ("case_id", "metric"))
     return [*charts, Table("case_deltas", "Change of each case, one row per case and metric", deltas, CASES)]
-
-
-def _charts(
-    plot: Callable[..., Any],
-    frame: pd.DataFrame,
-    title: str,
-    finding: Callable[[pd.DataFrame], str],
-    names: tuple[str, str],
-) -> list[Block]:
-    blocks: list[Block] = []
-    parts = _by_scale(frame)
-    for name, part in parts[:_MOST_CHARTS]:
-        shown = part.head(_TOP)
-        heading = title if name is None else f"{title}: {name}, in its own unit"
-        blocks.append(Chart(plot, part, heading, finding(part), len(shown) + (len(part) > len(shown))))
-        # Masked first: keys must be those of the labels as they are drawn.
-        keys = label_keys(pair_texts(mask_frame(shown), names))
-        if not keys.empty:
-            columns = (Column("key", "Key", "text"), Column("text", "Stands for", "text"))
-            blocks.append(
-                Table(f"keys_{plot.__name__}_{len(blocks)}", "Names behind the keys in the chart", keys, columns)
-            )
-    if len(parts) > _MOST_CHARTS:
-        left = ", ".join(str(name) for name, _ in parts[_MOST_CHARTS:])
-        blocks.append(Prose((f"Not drawn, because their units differ: {left}. The table has them.",)))
-    return blocks
-
-
-def _by_scale(frame: pd.DataFrame) -> list[tuple[str | None, pd.DataFrame]]:
-    """Return the rows that can share an axis: all metrics with small changes together, every other on its own."""
-    if frame.empty:
-        return []
-    values = frame[["delta", "low", "high"]].apply(pd.to_numeric, errors="coerce").abs().max(axis=1)
-    largest = values.groupby(frame["metric"], sort=False, dropna=False).max()
-    wide = [metric for metric in largest.index if largest[metric] > _COMMON_SCALE]
-    if not wide or len(largest) == 1:
-        return [(None, frame)]
-    shared = frame[~frame["metric"].isin(wide)]
-    parts: list[tuple[str | None, pd.DataFrame]] = [(None, shared)] if not shared.empty else []
-    return parts + [(str(metric), frame[frame["metric"] == metric]) for metric in wide]
 
 
 def _one_sided(deltas: pd.DataFrame) -> list[Block]:

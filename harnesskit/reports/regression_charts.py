@@ -77,8 +77,9 @@ def sequence_blocks(looks: pd.DataFrame | None) -> list[Block]:
         return []
     again = looks[looks.groupby("case_id")["look"].transform("size") > 1]
     said = (
-        "Every win was replayed once; then only those where a verdict could still change. After each replay the evidence "
-        "is held against a boundary that allows for all wins and all looks, so looking often costs no false alarms."
+        "Every win was replayed once; then only those where a verdict could still change. After each replay the "
+        "evidence is held against a boundary that allows for all wins and all looks, so that looking often raises no "
+        "false alarms."
     )
     caption = f"Every look at {count(looks['case_id'].nunique(), 'win')}, in the order of the chart"
     table = Table("looks", caption, looks, _LOOKS, open_rows=0)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pandas as pd
+
 from harnesskit.reports.cells import Column
+from harnesskit.reports.regression_words import clustered
 
 CASES = (
     Column("case_id", "Case", "text"),
@@ -34,6 +39,23 @@ METRICS = (
     Column("percent", "Change in %", "percent", rare=True),
     Column("higher_is_better", "Higher is better", "flag", rare=True),
 )
+_BOTH = (
+    Column("clusters_low", "95 % interval over clusters (used)", "interval", "clusters_high"),
+    Column("cases_low", "95 % interval over cases", "interval", "cases_high"),
+    Column("n_clusters", "Clusters", "count", rare=True),
+)
+
+
+def metric_columns(comparison: pd.DataFrame) -> tuple[Column, ...]:
+    """Return the columns of the table of mean changes: both intervals, each by its name, where cases have clusters."""
+    if not any(clustered(row) for row in comparison.to_dict("records")):
+        return METRICS
+    place = next(i for i, column in enumerate(METRICS) if column.name == "low")
+    alone = comparison["clusters_low"].isna().any()
+    kept = (replace(METRICS[place], label="95 % interval, as used"),) if alone else ()
+    return (*METRICS[:place], *kept, *_BOTH, *METRICS[place + 1 :])
+
+
 RUNS = (
     Column("run_id", "Run", "text"),
     Column("role", "Role", "text"),

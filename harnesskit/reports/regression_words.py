@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -121,9 +122,38 @@ def comparison_finding(comparison: pd.DataFrame) -> str:
     for row in comparison.head(6).to_dict("records"):
         change = cell(row["delta"], "change").text
         interval = cell(row["low"], "interval", high=row["high"]).text
-        said.append(f"{_name(row['kind'])} {_name(row['metric'])} {change} ({interval})")
+        over = ""
+        if clustered(row):
+            over = f" over clusters, {cell(row['cases_low'], 'interval', high=row['cases_high']).text} over cases"
+        said.append(f"{_name(row['kind'])} {_name(row['metric'])} {change} ({interval}{over})")
     more = len(comparison) - len(said)
     return "Mean change with its 95 % interval: " + "; ".join(said) + (f"; and {more} more." if more else ".")
+
+
+def clustered(row: Mapping[Any, Any]) -> bool:
+    """Whether a row of a comparison has an interval over clusters beside the one over cases."""
+    return pd.notna(row.get("clusters_low")) and "cases_low" in row
+
+
+def cluster_words(comparison: pd.DataFrame) -> list[str]:
+    """Return what the two intervals of a comparison are; nothing when no case has a cluster."""
+    if not any(clustered(row) for row in comparison.to_dict("records")):
+        return []
+    used = "Cases of one cluster may move together, so the interval over clusters is the one that the decision uses"
+    return [f"{used}; the one over cases, which takes every case to stand alone, is shown beside it."]
+
+
+def sequence_finding(looks: pd.DataFrame) -> str:
+    """Return what the chart of an adaptive run shows, in a sentence."""
+    cases = looks["case_id"].nunique()
+    last = looks.groupby("case_id", sort=False).tail(1)
+    crossed = last.loc[last["status"] == "regressed", "case_id"].tolist()
+    first = looks[looks["case_id"] == looks["case_id"].iloc[0]].iloc[-1]
+    end = "" if pd.isna(first["bound"]) else f" of {number(float(first['bound']))}"
+    return (
+        f"{count(cases, 'win')} looked at more than once; {len(crossed)} came beyond the boundary. First: "
+        f"{_name(first['case_id'])}, {count(int(first['look']), 'look')}, evidence {number(float(first['z']))}{end}."
+    )
 
 
 def count(n: int, noun: str) -> str:

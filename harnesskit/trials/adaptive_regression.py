@@ -192,12 +192,13 @@ def given(records: Iterable[Record], frozen: Frozen) -> list[Given]:
     return found
 
 
-def taken(frozen: Frozen, records: Iterable[Record]) -> tuple[WinStates, int]:
+def taken(frozen: Frozen, records: Iterable[Record], states: WinStates | None = None) -> tuple[WinStates, int]:
     """Return the wins of a run as its stored attempts leave them, and the number of its last round.
 
-    Round by round; inside a round in the order of cases and trials, not in that in which they ended.
+    Round by round; inside a round in the order of cases and trials, not in that in which they ended. `states` takes
+    them, when it is given.
     """
-    states = WinStates(frozen)
+    states = states or WinStates(frozen)
     rounds: dict[int, list[Record]] = {}
     place = {case_id: i for i, case_id in enumerate(frozen.wins)}
     for record in records:

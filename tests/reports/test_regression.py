@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import harnesskit as hk
 from harnesskit.model.errors import FrameError
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.reports.document import Tally
+from harnesskit.reports.model import Report
 from harnesskit.reports.regression import regression_report
 from harnesskit.reports.regression_words import policy_words
 from tests.made_regression import made_comparison, made_decision, made_deltas
@@ -193,3 +195,42 @@ def test_a_case_on_one_side_only_is_counted_apart_and_decides_no_case_that_was_c
     assert (changes["unchanged"], changes["inconclusive"], changes["on one side only"]) == (2, 0, 2)
     assert "2 on one side only" in decision.detail
     assert (hk.compare_runs(deltas)["n_inconclusive"] == 0).all()
+
+
+@pytest.fixture(scope="module")
+def clustered(shared: Path) -> Report:
+    """The report of 120 cases in families, three trials a side."""
+    rows = pd.read_csv(shared / "files" / "csv" / "long.csv").rename(columns={"family": "cluster", "passed": "value"})
+    rows = rows.assign(metric="passed")
+    before, after = (rows[rows["arm"] == arm].drop(columns="arm") for arm in ("baseline", "candidate"))
+    deltas = hk.case_deltas(before, after, policy="fixed:3")
+    comparison = hk.compare_runs(deltas)
+    return regression_report(deltas, comparison, hk.decide_regression(deltas, comparison, policy="fixed:3"))
+
+
+@pytest.mark.parametrize("suffix", [".html", ".md"])
+def test_where_cases_have_clusters_both_intervals_are_shown_by_name(clustered: Report, suffix: str):
+    text = clustered.render(suffix).decode()
+    for label in ("95 % interval over clusters (used)", "95 % interval over cases", "Clusters"):
+        assert label in text
+    table = next(table for table in clustered.tables if table.name == "comparison")
+    shown = dict(zip([column.label for column in table.shown()], table.cells(1)[0], strict=True))
+    assert shown["95 % interval over clusters (used)"].text == "-0.170 to -0.058"
+    assert shown["95 % interval over cases"].text == "-0.182 to -0.046"
+    assert "over clusters is the one that the decision uses" in text
+
+
+def test_the_json_report_has_both_intervals(clustered: Report):
+    table = next(t for t in json.loads(clustered.render(".json"))["tables"] if t["name"] == "comparison")
+    row = dict(zip(table["columns"], table["rows"][0], strict=True))
+    assert [round(row[f"{over}_{end}"], 3) for over in ("cases", "clusters") for end in ("low", "high")] == [
+        -0.182, -0.046, -0.170, -0.058,
+    ]  # fmt: skip
+    assert (row["low"], row["high"]) == (row["clusters_low"], row["clusters_high"])
+    assert any("over clusters" in chart.alt and "over cases" in chart.alt for chart in clustered.charts)
+
+
+def test_without_clusters_there_is_one_interval():
+    deltas = made_deltas(["a"], ["q"])
+    text = regression_report(deltas, made_comparison(deltas), made_decision()).render(".md").decode()
+    assert "over clusters" not in text
