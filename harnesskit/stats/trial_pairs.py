@@ -32,7 +32,9 @@ class Pairs(NamedTuple):
 def trial_pairs(
     treated: ArrayLike, scored: ArrayLike, *, twin: ArrayLike | None = None, swap: Sequence[bool] = ()
 ) -> Pairs:
-    """Pair treatment with control units in their order of entry; what comes later changes no pair made before.
+    """Pair treatment with control units in their order of entry.
+
+    What comes later changes no pair made before, but for a group that comes back in its other arm.
 
     Inside a balanced block of four the pairing is drawn at random among the two possible ones (`swap`). Drawn so, the
     sign of each difference is a fair coin of its own whatever happens to the level of scores inside the block: the 12
@@ -64,24 +66,28 @@ def trial_pairs(
         free[[one, other]] = False
         if there[one] and there[other]:
             found.append((max(one, other), one, other))
-    blocked = _balanced(arm) if twin is None or not found else 0
-    waiting = {True: list[int](), False: list[int]()}
+    blocked = 0 if found else _balanced(arm)
+    waiting = [(place, place) for place in range(blocked, len(arm)) if free[place]]
     for start in range(0, blocked, BLOCK):
-        places = range(start, min(start + BLOCK, len(arm)))
-        found += _in_block(arm, free, places, swap[start // BLOCK] if start // BLOCK < len(swap) else False, waiting)
-    after = np.flatnonzero(free[blocked:]) + blocked
-    loose = np.array(sorted([*after.tolist(), *waiting[True], *waiting[False]]), dtype=np.int64)
-    order = sorted([*found, *_as_they_come(arm, loose)])
+        swapped = bool(swap[start // BLOCK]) if start // BLOCK < len(swap) else False
+        made, left = _in_block(arm, free, range(start, min(start + BLOCK, blocked)), swapped)
+        found += made
+        waiting += left
+        if start + BLOCK > blocked and blocked < len(arm):  # the block broke: its other units need not wait for it
+            used = {place for pair in made for place in pair[1:]} | {place for _, place in left}
+            waiting += [(blocked, place) for place in range(start, blocked) if free[place] and place not in used]
+    order = sorted([*found, *_as_they_come(arm, sorted(waiting))])
     columns = np.array(order, dtype=np.int64).reshape(-1, 3)
     return Pairs(columns[:, 1], columns[:, 2], columns[:, 0], int(there.sum()) - 2 * len(order), blocked)
 
 
 def _balanced(arm: NDArray[np.bool_]) -> int:
-    """Return how many units from the first on lie in blocks of four with two of each arm; an open block may be one."""
+    """Return how many units from the first on lie in blocks of four that can still have two of each arm."""
     for start in range(0, len(arm), BLOCK):
         block = arm[start : start + BLOCK]
-        if max(int(block.sum()), int((~block).sum())) > BLOCK // 2:
-            return start
+        broken = np.flatnonzero(np.maximum(np.cumsum(block), np.cumsum(~block)) > BLOCK // 2)
+        if len(broken):
+            return start + int(broken[0])
     return len(arm)
 
 
@@ -95,37 +101,32 @@ def _twins(arm: NDArray[np.bool_], twin: ArrayLike | None) -> list[tuple[int, in
 
 
 def _in_block(
-    arm: NDArray[np.bool_],
-    there: NDArray[np.bool_],
-    places: range,
-    swapped: bool,
-    waiting: dict[bool, list[int]],
-) -> list[tuple[int, int, int]]:
-    """Return the pairs of one block; its scored units whose partner came and was not scored join those that wait."""
+    arm: NDArray[np.bool_], there: NDArray[np.bool_], places: range, swapped: bool
+) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]]:
+    """Return the pairs of one block, and when which of its units became free because the partner had no score."""
     with_rule, without = [i for i in places if arm[i]], [i for i in places if not arm[i]]
-    found = []
+    found, left = [], []
     for turn in range(BLOCK // 2):
         other = 1 - turn if swapped else turn
-        one = with_rule[turn] if turn < len(with_rule) else None
-        two = without[other] if other < len(without) else None
-        if one is None or two is None:
+        if turn >= len(with_rule) or other >= len(without):
             continue  # the partner is still to come
+        one, two = with_rule[turn], without[other]
         if there[one] and there[two]:
             found.append((max(one, two), one, two))
         elif there[one] or there[two]:
-            left = one if there[one] else two
-            waiting[bool(arm[left])].append(left)
-    return found
+            left.append((max(one, two), one if there[one] else two))
+    return found, left
 
 
-def _as_they_come(arm: NDArray[np.bool_], places: Ints) -> list[tuple[int, int, int]]:
+def _as_they_come(arm: NDArray[np.bool_], free: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
+    """Return the pairs of units that are free from a place on, first come, first served."""
     queue: list[int] = []
     found = []
-    for place in places.tolist():
+    for since, place in free:
         if queue and arm[queue[0]] != arm[place]:
             other = queue.pop(0)
             one, two = (place, other) if arm[place] else (other, place)
-            found.append((place, one, two))
+            found.append((since, one, two))
         else:
             queue.append(place)
     return found
