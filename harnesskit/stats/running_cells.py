@@ -91,12 +91,12 @@ def _centre(banked: ArrayLike, values: Floats) -> float:
 
 
 def _summary(scored: Bools, hit: Floats, total: Floats, square: Floats) -> RunningCells:
-    complete = (hit > 0).all(axis=(1, 2))
+    complete = (hit > 0).all(axis=(1, 2)) & (hit.shape[1] > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         means = total / hit
-        spread = (1 / hit).sum(axis=(1, 2)) / hit.shape[1] ** 2
+        spread = (1 / hit).sum(axis=(1, 2)) / max(hit.shape[1], 1) ** 2
         squares = (square - hit * means**2).sum(axis=(1, 2))
-        delta = (means[:, :, 1] - means[:, :, 0]).mean(axis=1)
+        delta = (means[:, :, 1] - means[:, :, 0]).sum(axis=1) / max(hit.shape[1], 1)
     runs = hit.sum(axis=1).astype(int)
     even = complete & (hit[:, :, 1] == hit[:, :1, 1]).all(axis=1) & (hit[:, :, 0] >= hit[:, :, 1]).all(axis=1)
     return RunningCells(

@@ -71,7 +71,7 @@ def find_bank(root: Path, *, control: str | None = None) -> Bank:
     return _bank(root, [*same, *topped], "fingerprint", wanted, {row.run_id for row in topped})
 
 
-def bank_of(root: Path, fingerprint: Mapping[str, Any]) -> Bank:
+def bank_of(root: Path, fingerprint: Mapping[str, Any], *, since: datetime | None = None) -> Bank:
     """Return the bank of exactly this fingerprint, empty when nothing was run under it.
 
     Parameters
@@ -80,8 +80,11 @@ def bank_of(root: Path, fingerprint: Mapping[str, Any]) -> Bank:
         The workspace.
     fingerprint
         What produces the samples, with the hash of the rules that can be found.
+    since
+        Leave out runs that ended earlier: the bank was found to be stale then.
     """
-    rows = {row.run_id: row for row in map(read_run_row, run_folders(root))}
+    every = map(read_run_row, run_folders(root))
+    rows = {row.run_id: row for row in every if since is None or _time(row) >= since}
     controls = [row for row in rows.values() if row.role == "control"]
     same = [row for row in (*controls, *_accepted(root, rows)) if _fingerprint(row) == fingerprint]
     topped = [row for row in rows.values() if row not in same and _baseline(row) == fingerprint]

@@ -17,7 +17,7 @@ def stale_bank(frozen: FrozenPromotion, records: Iterable[Record]) -> bool:
 
     Only cases with two or more banked runs tell; without any, False.
     """
-    bank = {case: runs for case in frozen.kinds if len(runs := _banked(frozen, case)) > 1}
+    bank = banked_cases(frozen)
     fresh: dict[str, list[ControlRun]] = {}
     for sample, scores in records:
         values = scored_values(scores)
@@ -26,5 +26,7 @@ def stale_bank(frozen: FrozenPromotion, records: Iterable[Record]) -> bool:
     return bool(fresh) and bank_is_stale(bank, fresh, list(bank), frozen.metrics)
 
 
-def _banked(frozen: FrozenPromotion, case: str) -> list[ControlRun]:
-    return [run for run in frozen.controls.get(case, ()) if run.source == CONTROL]
+def banked_cases(frozen: FrozenPromotion) -> dict[str, list[ControlRun]]:
+    """Return the cases that have two or more banked control runs, and these."""
+    known = {case: [run for run in frozen.controls.get(case, ()) if run.source == CONTROL] for case in frozen.kinds}
+    return {case: runs for case, runs in known.items() if len(runs) > 1}

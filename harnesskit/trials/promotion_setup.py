@@ -74,6 +74,11 @@ class PromotionSetup:
     sentinels: int = 0
     facts: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def verified(self) -> bool:
+        """Whether outcomes are asked for."""
+        return self.common.get("verifier") is not None
+
     def setups(self) -> dict[str, Setup]:
         """Return what the attempts of each arm have in common: only the candidate's can find the rule."""
         return arms(self.rule, self.rules, self.replay, {**self.common, "seed": self.seed})
@@ -87,7 +92,7 @@ class PromotionSetup:
     def frozen(self) -> FrozenPromotion | None:
         """Return what the trial fixes before its first replay; None when no metric can be named as its target."""
         controls = {case.id: self._controls(case) for case in self.chosen.cases}
-        target = self.target or target_metric(self.rule, self.chosen.failures, self.bank)
+        target = self.target or target_metric(self.rule, self.chosen.failures, self.bank, verified=self.verified)
         if target is None:
             return None
         prior_sd, noise = self._noise(target)
@@ -113,7 +118,7 @@ class PromotionSetup:
         )
 
     def _controls(self, case: EvalCase) -> tuple[ControlRun, ...]:
-        """Return the control runs of a case. A win without one has its capture, a failure never (it was selected low)."""
+        """Return the control runs of a case; its capture for a win without one, never for a failure, selected low."""
         known = self.bank.runs.get(case.id, ())
         if known or case.kind != "win" or not case.baseline_scores:
             return known
@@ -182,14 +187,16 @@ def fingerprint_of(given: Any, setup: Setup) -> dict[str, Any]:
     return {**named, "rules_hash": rules_hash(setup)}
 
 
-def target_metric(rule: RuleRecord, failures: Sequence[EvalCase], bank: Bank) -> str | None:
+def target_metric(rule: RuleRecord, failures: Sequence[EvalCase], bank: Bank, *, verified: bool = False) -> str | None:
     """Return the metric that a rule is to improve, chosen before anything is replayed.
 
-    The outcome where at least .8 of the banked runs of the failures have it; else the rule's own metric; else the one
-    that its labels, or those of its failures, name most often.
+    The outcome where at least .8 of the banked runs of the failures have it (without a bank, of their captures, if
+    outcomes are asked for); else the rule's own metric; else the one that its labels, or those of its failures, name
+    most often.
     """
-    runs = [run for case in failures for run in bank.runs.get(case.id, ())]
-    if runs and sum(OUTCOME in run.scores for run in runs) >= 0.8 * len(runs):
+    runs = [run.scores for case in failures for run in bank.runs.get(case.id, ())]
+    known = runs or [case.baseline_scores for case in failures if verified]
+    if known and sum(OUTCOME in scores for scores in known) >= 0.8 * len(known):
         return OUTCOME
     if rule.metric:
         return rule.metric

@@ -86,8 +86,7 @@ class PromotionStates:
             return True
         policy, values = self.frozen.policy, self.values
         unread = values.known >= policy.compliance_after and values.read < policy.min_compliance * values.known
-        failures = values.failures
-        if not failures or any(values.given_up(case, CANDIDATE) for case in failures):
+        if not values.failures:
             self.stopped = NOT_SCORED
         elif unread:
             self.stopped = NOT_READ

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from harnesskit.measures.failed_runs import ended_early
+from harnesskit.measures.promotion_trial import UNSCORABLE
 from harnesskit.replays.setup import Record
 from harnesskit.trials.common_scale import Scale, common_values
 from harnesskit.trials.promotion_frozen import FrozenPromotion
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]
-
-MOST_UNSCORED = 3
-"""Replays of a case in an arm without any score after which that case is asked for no more."""
 
 
 class Replayed(NamedTuple):
@@ -102,12 +100,13 @@ class Values:
 
     def given_up(self, case: str, arm: str) -> bool:
         """Whether a case gave no score in an arm too often."""
-        return self._tried.get(Step(case, arm), 0) >= MOST_UNSCORED and not self.scored(case, arm)
+        return self._tried.get(Step(case, arm), 0) >= UNSCORABLE and not self.scored(case, arm)
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """Failures that can be compared; one whose control replays cannot be scored, rule or no rule, is set aside."""
-        return tuple(case for case in self.frozen.failures if not self.given_up(case, CONTROL))
+        """Failures that can be compared; one that cannot be scored in one of the arms is left out."""
+        out = {case for case in self.frozen.failures for arm in (CONTROL, CANDIDATE) if self.given_up(case, arm)}
+        return tuple(case for case in self.frozen.failures if case not in out)
 
     def benefit(self) -> Replayed:
         """Return the replays of the failures in the target metric."""

@@ -1,0 +1,31 @@
+"""Verdicts on a rule that nothing was replayed for: pending, with the reason."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from harnesskit.decisions.promotion import decide_promotion
+from harnesskit.measures.evidence_rows import evidence_frame, row
+from harnesskit.model.decision import Decision
+from harnesskit.model.promotion_policy import PromotionPolicy
+
+CAN_BE_TRIED = "can_be_tried"
+
+
+def undecided(rule_id: str, reason: str, note: str, policy: PromotionPolicy) -> tuple[Decision, pd.DataFrame]:
+    """Return the verdict ``pending`` with its rows of evidence.
+
+    Parameters
+    ----------
+    rule_id
+        The rule.
+    reason
+        A word of the closed set.
+    note
+        The same in words, a clause.
+    policy
+        The policy that was asked for.
+    """
+    rows = [row("benefit", "unknown"), row(CAN_BE_TRIED, "unknown", note, reason=reason)]
+    evidence = evidence_frame(rows, policy.label)
+    return decide_promotion(evidence, policy=policy, subject=rule_id), evidence
