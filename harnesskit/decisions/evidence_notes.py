@@ -25,7 +25,7 @@ def one_sided_reasons(rows: pd.DataFrame) -> list[str]:
         alone = rows["reason"] == reason
         if not alone.any():
             continue
-        whole = alone.groupby(rows["case_id"]).transform("all")
+        whole = alone.groupby(rows["case_id"], observed=True).transform("all")
         cases = [name(case) for case in rows.loc[alone & whole, "case_id"].drop_duplicates()]
         pairs = rows.loc[alone & ~whole, ["case_id", "metric"]].itertuples(index=False)
         names = [*cases, *(f"{name(case)} in {name(metric)}" for case, metric in pairs)]
@@ -38,7 +38,10 @@ def notes(rows: pd.DataFrame) -> list[str]:
 
     `rows` are complete: they have ``note, n_copies, n_averaged, n_unmatched``.
     """
-    said = [f"{_start(text)} ({_each(str(text), group)})" for text, group in rows[rows["note"].notna()].groupby("note")]
+    said = [
+        f"{_start(text)} ({_each(str(text), group)})"
+        for text, group in rows[rows["note"].notna()].groupby("note", observed=True)
+    ]
     out = and_more(said[:_MOST_NOTES], len(said), "note")
     averaged, copies = (rows[rows[column] > 0] for column in ("n_averaged", "n_copies"))
     if len(averaged):

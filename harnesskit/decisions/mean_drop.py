@@ -5,11 +5,11 @@ Decisions know no measures, so the t interval of a mean is spelled out here; a t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,19 +33,23 @@ def mean_drops(deltas: pd.DataFrame, kind: str = "win") -> pd.DataFrame:
 
     The columns are those of the contract ``comparison``. `deltas` is complete: it has ``drop`` on the common scale.
     """
-    rows = deltas[(deltas["kind"] == kind) & deltas["drop"].notna()]
-    by_case = _by_case(rows)
-    over_all = mean_drop(by_case)
+    there = (deltas["kind"] == kind) & deltas["drop"].notna()
+    read = deltas.loc[there, ["case_id", "metric", "drop", "cluster", "baseline_source", "tolerance", "unit"]]
+    rows = read.sort_values(["metric", "case_id"], kind="stable")
+    metric, metrics = pd.factorize(rows["metric"], sort=True)
+    drop, cluster = rows["drop"].to_numpy(dtype=float), rows["cluster"].to_numpy(dtype=object)
+    source, bar = rows["baseline_source"].to_numpy(dtype=object), (rows["tolerance"] / rows["unit"]).to_numpy()
+    over_all = mean_drop(*_by_case(read))
     found = []
-    for metric, group in rows.groupby("metric", sort=True):
-        drop = mean_drop(group.sort_values("case_id"))
-        sources = sorted(set(group["baseline_source"].dropna()))
+    for code, name in enumerate(metrics):
+        here = np.flatnonzero(metric == code)
+        mean = mean_drop(drop[here], cluster[here])
+        sources = sorted({text for text in source[here] if not pd.isna(text)})
         found.append(
             {
-                "kind": kind, "metric": metric, "n_paired": len(group), "drop": drop.mean, "drop_bound": drop.bound,
-                "drop_p": drop.p, "drop_all": over_all.mean, "drop_all_p": over_all.p,
-                "tolerance": float((group["tolerance"] / group["unit"]).iloc[0]),
-                "baseline_source": sources[0] if len(sources) == 1 else "mixed",
+                "kind": kind, "metric": name, "n_paired": len(here), "drop": mean.mean, "drop_bound": mean.bound,
+                "drop_p": mean.p, "drop_all": over_all.mean, "drop_all_p": over_all.p,
+                "tolerance": float(bar[here[0]]), "baseline_source": sources[0] if len(sources) == 1 else "mixed",
             }
         )  # fmt: skip
     columns = [
@@ -55,8 +59,8 @@ def mean_drops(deltas: pd.DataFrame, kind: str = "win") -> pd.DataFrame:
     return pd.DataFrame(found, columns=columns)
 
 
-def _by_case(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean drop of each case over its metrics, sorted by case, with its cluster."""
+def _by_case(rows: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.object_]]:
+    """Return the mean drop of each case over its metrics, sorted by case, and its cluster."""
     codes, cases = pd.factorize(rows["case_id"], sort=True)
     count = np.maximum(np.bincount(codes, minlength=len(cases)), 1)
     drop = np.bincount(codes, rows["drop"].to_numpy(dtype=float), minlength=len(cases)) / count
@@ -64,19 +68,18 @@ def _by_case(rows: pd.DataFrame) -> pd.DataFrame:
     first = np.full(len(cases), None, dtype=object)
     named = np.flatnonzero(pd.notna(cluster))[::-1]
     first[codes[named]] = cluster[named]
-    return pd.DataFrame({"drop": drop, "cluster": first}, index=cases)
+    return drop, first
 
 
-def mean_drop(rows: pd.DataFrame) -> Mean:
+def mean_drop(drop: NDArray[np.float64], cluster: NDArray[np.object_]) -> Mean:
     """Return the mean, its one-sided 95 % upper bound, and the one-sided p-value of a drop; NaN for fewer than two.
 
-    Reads ``drop`` and ``cluster``; over clusters (CR1, G - 1 degrees of freedom) when cases have one.
+    Over clusters (CR1, G - 1 degrees of freedom) when cases have one.
     """
-    drop = rows["drop"].to_numpy(dtype=float)
     n = len(drop)
     if n < 2:
         return Mean(float(drop.mean()) if n else float("nan"), *_NO_INTERVAL)
-    mean, group = float(drop.mean()) + 0.0, _groups(rows["cluster"])
+    mean, group = float(drop.mean()) + 0.0, _groups(cluster)
     groups = int(group.max()) + 1
     if groups < 2:
         return Mean(mean, *_NO_INTERVAL)
@@ -84,10 +87,12 @@ def mean_drop(rows: pd.DataFrame) -> Mean:
     if np.ptp(drop) < 1e-12:
         se = _LEAST_SD / groups**0.5
     df = groups - 1
-    return Mean(mean, mean + float(stats.t.isf(0.05, df)) * se, float(stats.t.sf(mean / se, df)), se, float(df))
+    return Mean(
+        mean, mean + -float(special.stdtrit(df, 0.05)) * se, float(special.stdtr(df, -mean / se)), se, float(df)
+    )
 
 
-def _groups(cluster: pd.Series[Any]) -> NDArray[np.int64]:
+def _groups(cluster: NDArray[np.object_]) -> NDArray[np.int64]:
     codes = pd.factorize(cluster)[0].astype(np.int64)
     alone = codes < 0
     codes[alone] = codes.max(initial=-1) + 1 + np.arange(int(alone.sum()))

@@ -58,7 +58,7 @@ def plan_mean(wins: pd.DataFrame, checks: pd.DataFrame, policy: RegressionPolicy
     """
     open_checks = set(checks.loc[checks["state"] == "unknown", "check"])
     rows = wins[wins["drop"].notna()]
-    groups = [g for m, g in rows.groupby("metric", sort=True) if mean_check(str(m)) in open_checks]
+    groups = [g for m, g in rows.groupby("metric", sort=True, observed=True) if mean_check(str(m)) in open_checks]
     if any(_fell_from_capture(group) for group in groups):
         return None  # a control run settles that, not more trials
     plans = [_factor(group, policy) for group in groups]
@@ -68,7 +68,7 @@ def plan_mean(wins: pd.DataFrame, checks: pd.DataFrame, policy: RegressionPolicy
     factor = max(factors)
     if factor > _MOST:
         return MeanPlan(None, None)
-    trials = rows.groupby("case_id")["n_candidate"].max().astype(float)
+    trials = rows.groupby("case_id", observed=True)["n_candidate"].max().astype(float)
     each = max(ceil(float(trials.mean()) * (factor - 1) - 1e-9), 1)
     return MeanPlan(each, each * len(trials))
 
@@ -96,7 +96,9 @@ def _fell_from_capture(rows: pd.DataFrame) -> bool:
 
 def _factor(rows: pd.DataFrame, policy: RegressionPolicy) -> float | None:
     """Return by which factor the trials have to grow; infinite when no factor is enough."""
-    mean = mean_drop(rows.sort_values("case_id"))
+    mean = mean_drop(
+        *(rows.sort_values("case_id")[c].to_numpy(kind) for c, kind in (("drop", float), ("cluster", object)))
+    )
     if np.isnan(mean.se) or mean.se <= 0:
         return None
     bar = float((rows["tolerance"] / rows["unit"]).iloc[0])

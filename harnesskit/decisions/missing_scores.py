@@ -85,10 +85,10 @@ def _shares(row: dict[Any, Any]) -> str:
 def _from_counts(wins: pd.DataFrame) -> list[dict[str, Any]]:
     if not (wins["n_unscored"] > 0).any():
         return []
-    lost = wins.groupby("metric")["n_unscored"].sum().astype(float)
-    tried = lost + wins.groupby("metric")[["n_candidate", "n_baseline"]].sum().astype(float).sum(axis=1)
+    lost = wins.groupby("metric", observed=True)["n_unscored"].sum().astype(float)
+    tried = lost + wins.groupby("metric", observed=True)[["n_candidate", "n_baseline"]].sum().astype(float).sum(axis=1)
     over: Sequence[Any] = [m for m in sorted(lost.index) if tried[m] and lost[m] / tried[m] > _MOST_MISSING + 1e-9]
-    cases = wins.groupby("metric")["case_id"].nunique()
+    cases = wins.groupby("metric", observed=True)["case_id"].nunique()
     return [
         {
             "check": f"{HOLDS}: {metric}", "state": "unknown", "n": int(cases[metric]),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from harnesskit.decisions.evidence_text import encoded_columns
 from harnesskit.decisions.mean_drop import mean_drops
 from harnesskit.decisions.mean_trials import is_mean_check, plan_mean, plan_sentence
 from harnesskit.decisions.missing_scores import missing_evidence, with_missing_scores
@@ -23,9 +24,11 @@ from harnesskit.model.case_status import ONE_SIDE, row_states
 from harnesskit.model.contract import require_kinds
 from harnesskit.model.decision import CASE_STATUSES, Decision, evidence_hash
 from harnesskit.model.errors import FrameError, PolicyError, listed
+from harnesskit.model.names import in_order, names_if_text
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.model.results import CASE_DELTAS, COMPARISON
 
+_NAMES = ("case_id", "kind", "metric", "status", "reason", "baseline_source", "interval_kind", "cluster", "note")
 _EVIDENCE = (
     *("case_id", "kind", "metric", "n_baseline", "n_candidate", "baseline", "candidate", "low", "high"),
     *("status", "suspect", "baseline_source", "n_unscored"),
@@ -90,7 +93,8 @@ def decide_regression(
     _same_policy(deltas, rules)
     rows = _completed(deltas, rules)
     asked = _asked(rows, n_asked)
-    wins = rows[rows["kind"] == "win"]
+    win = rows["kind"] == "win"
+    wins = rows if win.all() else rows[win]
     judged = rows if rules.margin is not None else wins
     checks = _checks(rows, wins, rules, asked, comparison, missing)
     verdict, deciding = _verdict(checks)
@@ -113,7 +117,8 @@ def decide_regression(
         runs_needed=None if verdict == "pass" else plan.total if plan and plan.total else _runs_needed(judged),
         policy=rules.plain(),
         evidence_hash=evidence_hash(
-            *(_evidence(rows), rules.plain(), *([] if n_asked is None else [n_asked])), *missing_evidence(missing)
+            *(encoded_columns(rows, _EVIDENCE), rules.plain(), *([] if n_asked is None else [n_asked])),
+            *missing_evidence(missing),
         ),
     )
 
@@ -186,7 +191,11 @@ def _same_policy(deltas: pd.DataFrame, rules: RegressionPolicy) -> None:
 
 def _completed(deltas: pd.DataFrame, rules: RegressionPolicy) -> pd.DataFrame:
     """Return sorted rows with every column the checks read; hand-made frames are filled with what is assumed."""
-    out = deltas.sort_values(["case_id", "metric"], kind="stable", ignore_index=True)
+    out = deltas.assign(**{name: names_if_text(deltas[name]) for name in _NAMES if name in deltas})
+    if in_order(out["case_id"], out["metric"]):
+        out = out.reset_index(drop=True)
+    else:
+        out = out.sort_values(["case_id", "metric"], kind="stable", ignore_index=True)
     unit = out["unit"] if "unit" in out else pd.Series(1.0, index=out.index)
     assumed: dict[str, Any] = {
         "kind": "win", "baseline": np.nan, "candidate": np.nan, "delta": np.nan, "low": np.nan, "high": np.nan,
@@ -199,8 +208,10 @@ def _completed(deltas: pd.DataFrame, rules: RegressionPolicy) -> pd.DataFrame:
     for side in ("n_baseline", "n_candidate"):
         if side not in out:
             out[side] = paired.astype("Int64")
-    out["kind"] = out["kind"].astype(object).where(out["kind"].notna() & (out["kind"] != ""), "win")
-    out["state"] = row_states(out)
+    blank = out["kind"].isna() | (out["kind"] == "")
+    if blank.any():
+        out["kind"] = names_if_text(out["kind"].astype(object).mask(blank, "win"))
+    out["state"] = names_if_text(row_states(out))
     better = out["higher_is_better"].eq(False).fillna(False).to_numpy(dtype=bool)
     out["drop"] = np.where(better, 1.0, -1.0) * out["delta"].astype(float) / out["unit"].astype(float)
     out["judged"] = out["unit"].notna().to_numpy(dtype=bool)
@@ -227,9 +238,3 @@ def _tally(rows: pd.DataFrame) -> str:
     counts = ", ".join(f"{int((rows['state'] == status).sum())} {status}" for status in CASE_STATUSES)
     alone = int((rows["state"] == ONE_SIDE).sum())
     return f"{counts}{f', {alone} {ONE_SIDE}' if alone else ''} of {len(rows)} case metrics"
-
-
-def _evidence(rows: pd.DataFrame) -> dict[str, list[Any]]:
-    """Return the columns the verdict rests on, missing values as None."""
-    known = rows[list(_EVIDENCE)].astype(object)
-    return {str(column): values.where(values.notna(), None).tolist() for column, values in known.items()}

@@ -78,10 +78,10 @@ def margin_checks(deltas: pd.DataFrame, asked: Asked) -> pd.DataFrame:
 
 def _protected(rows: pd.DataFrame, noun: str, worse_is: str = "got worse") -> dict[str, Any]:
     """Return the check that nothing got worse: unknown when most of what was compared could not be decided."""
-    compared = rows[rows["judged"] & rows["compared"]]
+    compared = rows["judged"] & rows["compared"]
     worse = set(rows.loc[rows["status"] == "regressed", "case_id"])
-    undecided = len(set(compared.loc[compared["status"] == "inconclusive", "case_id"]) - worse)
-    n = compared["case_id"].nunique()
+    undecided = len(set(rows.loc[compared & (rows["status"] == "inconclusive"), "case_id"].unique()) - worse)
+    n = rows.loc[compared, "case_id"].nunique()
     state = "unmet" if worse else "unknown" if not n or 2 * undecided > n else "met"
     note = f"{len(worse)} of {counted(n, noun)} compared {worse_is}" if n else f"no {noun} could be compared"
     if undecided:
@@ -113,7 +113,7 @@ def _lost(asked: Asked) -> str:
 def _plan(wins: pd.DataFrame, policy: RegressionPolicy, planned: int) -> dict[str, Any]:
     """Return the check that the trials of a fixed plan are there, scored or not, of each win in every metric."""
     have = wins["n_candidate"].fillna(0).astype(int) + wins["n_unscored"].fillna(0).astype(int)
-    least = have[wins["status"] != "skipped"].groupby(wins["case_id"]).min()
+    least = have[wins["status"] != "skipped"].groupby(wins["case_id"], observed=True).min()
     n, got = len(least), int((least >= planned).sum())
     share = got / n if n else float("nan")
     state = "met" if n and share >= policy.min_coverage - 1e-9 else "unknown"
@@ -124,14 +124,15 @@ def _plan(wins: pd.DataFrame, policy: RegressionPolicy, planned: int) -> dict[st
 
 def _with_baseline(wins: pd.DataFrame, means: pd.DataFrame) -> list[dict[str, Any]]:
     """Return a row per metric that some win has a baseline in: its mean drop, or nothing when none was compared."""
-    asked = wins[(wins["n_baseline"] > 0) & wins["judged"] & (wins["status"] != "skipped")]
+    asked = wins.loc[(wins["n_baseline"] > 0) & wins["judged"] & (wins["status"] != "skipped"), "metric"]
     known = {str(row["metric"]): {str(k): v for k, v in row.items()} for row in means.to_dict("records")}
-    return [{**known.get(metric, {}), "metric": metric} for metric in sorted(asked["metric"].unique())]
+    return [{**known.get(metric, {}), "metric": metric} for metric in sorted(asked.unique())]
 
 
 def _mean_drop(wins: pd.DataFrame, row: dict[str, Any], policy: RegressionPolicy) -> dict[str, Any]:
     metric = row["metric"]
-    here = wins[(wins["metric"] == metric) & (wins["n_baseline"] > 0) & (wins["status"] != "skipped")]
+    rows = (wins["metric"] == metric) & (wins["n_baseline"] > 0) & (wins["status"] != "skipped")
+    here = wins.loc[rows, ["delta", "baseline_source"]]
     asked, got = len(here), int(here["delta"].notna().sum())
     bar = _number(row.get("tolerance"), policy.tolerance)
     drop, high = _number(row.get("drop")), _number(row.get("drop_bound"))

@@ -79,10 +79,11 @@ def _two_graders(rows: pd.DataFrame) -> list[str]:
 
 def _collapse(rows: pd.DataFrame, policy: RegressionPolicy) -> list[str]:
     """Return what the eye sees when wins fell far below their captured scores, and why that decides nothing."""
-    captured = rows[(rows["kind"] == "win") & (rows["baseline_source"] == "captured") & rows["drop"].notna()]
+    of_wins = (rows["kind"] == "win") & (rows["baseline_source"] == "captured") & rows["drop"].notna()
+    captured = rows.loc[of_wins, ["metric", "drop"]]
     if captured.empty or policy.floor_score is not None or policy.margin is not None:
         return []
-    means = captured.groupby("metric")["drop"].mean()
+    means = captured.groupby("metric", observed=True)["drop"].mean()
     metric = str(means.idxmax())
     fall, here = float(means.max()), captured[captured["metric"] == metric]
     if fall <= policy.tolerance:
@@ -135,10 +136,11 @@ def _left_out(rows: pd.DataFrame) -> list[str]:
     found = []
     noun = "case" if (rows["kind"] != "win").any() else "win"
     tried = rows.loc[rows["status"] != "skipped", "case_id"].unique()
-    gone = rows[~rows["case_id"].isin(tried)].drop_duplicates("case_id")
+    gone = rows.loc[~rows["case_id"].isin(tried), ["case_id", "reason"]].drop_duplicates("case_id")
     if len(gone):
         found.append(f"{counted(len(gone), noun)} skipped: {reasons_counted(gone['reason'], once=True)}.")
-    lacking = rows[(rows["state"] == "inconclusive") & ~rows["compared"]].drop_duplicates(["case_id", "reason"])
+    apart = (rows["state"] == "inconclusive") & ~rows["compared"]
+    lacking = rows.loc[apart, ["case_id", "reason"]].drop_duplicates()
     if len(lacking):
         found.append(f"Not compared: {reasons_counted(lacking['reason'])}.")
     return found
@@ -152,18 +154,18 @@ def _no_verdict(rows: pd.DataFrame) -> list[str]:
 
 def runs_to_settle(rows: pd.DataFrame) -> pd.Series[Any]:
     """Return the candidate trials that would settle each open case (its neediest metric), where that is known."""
-    open_rows = rows[(rows["state"] == "inconclusive") & rows["judged"]]
-    needed: pd.Series[Any] = open_rows.groupby("case_id")["runs_needed"].max().dropna()
+    open_rows = rows.loc[(rows["state"] == "inconclusive") & rows["judged"], ["case_id", "runs_needed"]]
+    needed: pd.Series[Any] = open_rows.groupby("case_id", observed=True)["runs_needed"].max().dropna()
     return needed
 
 
 def _more_runs(rows: pd.DataFrame) -> list[str]:
-    open_rows = rows[(rows["state"] == "inconclusive") & rows["judged"]]
+    open_rows = rows.loc[(rows["state"] == "inconclusive") & rows["judged"], "case_id"]
     if not len(open_rows):
         return []
     needed = runs_to_settle(rows)
     few = needed[needed <= MOST_TRIALS]
-    text = f"{counted(open_rows['case_id'].nunique(), 'case')} inconclusive in some metric"
+    text = f"{counted(open_rows.nunique(), 'case')} inconclusive in some metric"
     if len(few):
         text += f"; about {counted(int(few.sum()), 'more trial')} would settle {len(few)} of them"
     if len(few) < len(needed):

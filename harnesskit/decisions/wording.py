@@ -78,6 +78,7 @@ def reasons_counted(reasons: pd.Series[Any], *, once: bool = False) -> str:
     >>> reasons_counted(pd.Series(["timeout", "timeout"]), once=True)
     'timeout'
     """
+    reasons = reasons.astype(object)
     if once and len(set(reasons.fillna(""))) == 1:
         return shorten(visible(str(reasons.fillna("no reason given").iloc[0])), REASON_LIMIT)
     counts = reasons.fillna("no reason given").astype(str).value_counts().reset_index()

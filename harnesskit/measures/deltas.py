@@ -8,15 +8,20 @@ import numpy as np
 import pandas as pd
 
 from harnesskit.measures.case_rules import rule_for
-from harnesskit.measures.evidence import scales, weigh
+from harnesskit.measures.evidence import scale_places, scales, weigh
 from harnesskit.measures.pairing import Pairs, pair_cases
 from harnesskit.model.case_status import deciding_rank
 from harnesskit.model.metrics import Metric, Metrics
+from harnesskit.model.names import named, of_codes, spelled
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.model.results import CASE_DELTAS, CASE_STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from harnesskit.measures.case_rules import Work
 
 _COUNTS = (
     *("n_baseline", "n_candidate", "runs_needed", "n_unscored", "n_clipped"),
@@ -84,26 +89,39 @@ def case_deltas(
 
 def judge_pairs(pairs: Pairs, scale: pd.DataFrame, rules: RegressionPolicy) -> pd.DataFrame:
     """Return the case deltas of sides that are matched already: the second half of `case_deltas`."""
-    work = _working_frame(pairs, scale, rules)
-    ruling = rule_for(rules)(work, rules)
-    out = work.assign(**ruling._asdict(), policy=rules.label, n_unmatched=sum(pairs.n_unmatched))
-    out["baseline_source"] = np.where(work["captured"], "captured", "control").astype(object)
-    out.loc[(work["n_baseline"] == 0).to_numpy(), "baseline_source"] = None
-    return CASE_DELTAS.order(out.astype(dict.fromkeys(_COUNTS, "Int64")))[list(CASE_DELTAS.columns)]
+    work = _working_columns(pairs, scale, rules)
+    out = work | rule_for(rules)(work, rules)._asdict()
+    source = np.where(work["n_baseline"] == 0, -1, work["captured"])
+    out["n_unmatched"] = np.full(len(pairs.cells), sum(pairs.n_unmatched))
+    texts: dict[str, Any] = {name: pairs.cells[name].array for name in ("case_id", "kind", "metric", "cluster")}
+    texts |= {name: named(out[name]) for name in ("interval_kind", "status", "reason", "note")}
+    texts["baseline_source"] = of_codes(source, ["control", "captured"])
+    texts["policy"] = of_codes(np.zeros(len(pairs.cells), dtype=int), [rules.label])
+    columns = {name: spelled(column) for name, column in texts.items()} | {c: _counts(out[c]) for c in _COUNTS}
+    return pd.DataFrame({name: columns[name] if name in columns else out[name] for name in CASE_DELTAS.columns})
 
 
-def _working_frame(pairs: Pairs, scale: pd.DataFrame, policy: RegressionPolicy) -> pd.DataFrame:
-    """Return cells, evidence and scale side by side, one row per case and metric."""
-    at = scale.index.get_indexer(pd.Index(pairs.cells["metric"]))
-    of_metric = {str(column): values.to_numpy()[at] for column, values in scale.items()}
-    columns = {str(name): values for part in (pairs.cells, weigh(pairs, scale)) for name, values in part.items()}
-    work = pd.DataFrame(columns | of_metric, index=pairs.cells.index)
+def _working_columns(pairs: Pairs, scale: pd.DataFrame, policy: RegressionPolicy) -> Work:
+    """Return cells, evidence and scale side by side: columns with an entry per case and metric."""
+    cells, at = pairs.cells, scale_places(pairs, scale)
+    work: Work = {str(n): c.to_numpy() for n, c in cells.items() if not isinstance(c.dtype, pd.CategoricalDtype)}
+    work |= weigh(pairs, scale) | {str(name): column.to_numpy()[at] for name, column in scale.items()}
     work["delta"] = work["candidate"] - work["baseline"]
-    work.loc[work["mismatch"].notna(), list(_COMPARED)] = None  # two graders: two scales
-    work["case"] = pd.factorize(work["case_id"])[0]
-    work["tol"] = (work["tolerance"] / work["unit"]).fillna(policy.tolerance)
-    work["tolerance"] = work["tolerance"].fillna(work["unit"] * policy.tolerance)
+    apart = np.flatnonzero(pd.notna(work["mismatch"]))  # two graders: two scales
+    for name in _COMPARED:
+        work[name][apart] = None if name == "interval_kind" else np.nan
+    work["case"], work["win"] = cells["case_id"].cat.codes.to_numpy(), (cells["kind"] == "win").to_numpy()
+    work["lower_is_better"] = np.array([higher is False for higher in scale["higher_is_better"]], dtype=bool)[at]
+    tol = work["tolerance"] / work["unit"]
+    work["tol"] = np.where(np.isnan(tol), policy.tolerance, tol)
+    work["tolerance"] = np.where(np.isnan(work["tolerance"]), work["unit"] * policy.tolerance, work["tolerance"])
     return work
+
+
+def _counts(values: NDArray[Any]) -> pd.arrays.IntegerArray:
+    """Return counts as whole numbers that may be missing."""
+    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+    return pd.arrays.IntegerArray(np.where(missing, 1, values).astype(np.int64), missing)
 
 
 def case_statuses(deltas: pd.DataFrame) -> pd.DataFrame:

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from harnesskit.measures.pairing import BASELINE, CANDIDATE
 from harnesskit.stats.cells import cell_counts, cell_means, cell_medians, cell_variances
-from harnesskit.stats.noise import COLD_DF, COLD_PRIOR_DF, Noise, Prior, grid_step, pool_noise, robust_sd, sd_floor
+from harnesskit.stats.noise import (
+    COLD_DF,
+    COLD_PRIOR_DF,
+    Noise,
+    Prior,
+    floor_of,
+    grid_step,
+    pool_noise,
+    robust_sd,
+    sd_floor,
+)
 from harnesskit.stats.paired import ModeratedT, moderated_t
+from harnesskit.stats.tails import t_isf
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from numpy.typing import NDArray
 
     from harnesskit.measures.pairing import Pairs
@@ -40,13 +52,12 @@ def scales(pairs: Pairs, metrics: Metrics) -> pd.DataFrame:
     A metric that was not declared and has a value outside 0 to 1 cannot be judged; neither can one without a
     direction, or without bounds and tolerance. `unit` is then missing and `doubt` says why.
     """
+    code, value = pairs.cells["metric"].cat.codes.to_numpy(), pairs.runs["value"].to_numpy(dtype=float)
+    of_run = code[pairs.runs["cell"].to_numpy()]
     rows = []
-    cell_metric = pairs.cells["metric"].to_numpy(dtype=object)[pairs.runs["cell"].to_numpy()]
-    limits = pairs.runs["value"].groupby(cell_metric).agg(["min", "max"]) if len(pairs.runs) else pd.DataFrame()
-    for name in sorted(pairs.cells["metric"].unique()):
-        metric = metrics[name]
-        ends = limits.loc[name].tolist() if name in limits.index else []
-        rows.append({"metric": name, **scale_of(metric, ends)})
+    for position in np.unique(code):
+        name, here = str(pairs.cells["metric"].cat.categories[position]), value[of_run == position]
+        rows.append({"metric": name, **scale_of(metrics[name], [here.min(), here.max()] if len(here) else [])})
     names = ["metric", "higher_is_better", "unit", "tolerance", "doubt", "range_low", "range_high"]
     numbers = dict.fromkeys(("unit", "tolerance", "range_low", "range_high"), float)
     return pd.DataFrame(rows, columns=names).astype({"doubt": object, **numbers}).set_index("metric")
@@ -74,7 +85,17 @@ def scale_of(metric: Metric, ends: list[float]) -> dict[str, object]:
     return {"higher_is_better": higher, "unit": unit, "tolerance": metric.tolerance, "doubt": doubt, **ends_of_range}
 
 
-def weigh(pairs: Pairs, scale: pd.DataFrame) -> pd.DataFrame:
+class Runs(NamedTuple):
+    """The scored runs of one metric, by cell, arm and group."""
+
+    value: Floats
+    cell: Ints
+    """From 0, of this metric only."""
+    arm: Ints
+    group: Ints
+
+
+def weigh(pairs: Pairs, scale: pd.DataFrame) -> dict[str, NDArray[Any]]:
     """Return the evidence of every cell, in the order of ``pairs.cells``.
 
     Columns: ``baseline, candidate, low, high, sd`` in the metric's own unit; ``drop`` (of the plain means), and of the
@@ -83,23 +104,31 @@ def weigh(pairs: Pairs, scale: pd.DataFrame) -> pd.DataFrame:
     Moderated two-sample t (Smyth 2004); where runs collapse, both arms are clipped to 3 robust standard deviations
     around the median of the case's baseline.
     """
-    out: dict[str, NDArray[Any]] = {c: np.full(len(pairs.cells), np.nan) for c in _COLUMNS}
-    out["interval_kind"] = np.full(len(pairs.cells), None, dtype=object)
-    out["n_clipped"] = np.zeros(len(pairs.cells), dtype=np.int64)
-    out["copies"] = np.zeros(len(pairs.cells), dtype=bool)
-    code = pd.Index(scale.index).get_indexer(pd.Index(pairs.cells["metric"]))
-    of_run = code[pairs.runs["cell"].to_numpy()] if len(pairs.runs) else np.empty(0, dtype=np.int64)
-    for position in range(len(scale)):
-        here = np.flatnonzero(code == position)
-        runs = pairs.runs[of_run == position]
-        cell = np.searchsorted(here, runs["cell"].to_numpy())
-        for column, values in _weigh_metric(runs, cell, len(here), scale.iloc[position]).items():
+    n_cells = len(pairs.cells)
+    out: dict[str, NDArray[Any]] = {c: np.full(n_cells, np.nan) for c in _COLUMNS}
+    out["interval_kind"] = np.full(n_cells, None, dtype=object)
+    out["n_clipped"] = np.zeros(n_cells, dtype=np.int64)
+    out["copies"] = np.zeros(n_cells, dtype=bool)
+    code = scale_places(pairs, scale)
+    value, cell, arm, group = (pairs.runs[c].to_numpy() for c in ("value", "cell", "arm", "group"))
+    of_run, place = code[cell], np.empty(n_cells, dtype=np.int64)
+    for position, row in enumerate(scale.to_dict("records")):
+        here, of_metric = np.flatnonzero(code == position), np.flatnonzero(of_run == position)
+        place[here] = np.arange(len(here))
+        runs = Runs(value[of_metric], place[cell[of_metric]], arm[of_metric], group[of_metric])
+        for column, values in _weigh_metric(runs, len(here), row).items():
             out[column][here] = values
-    return pd.DataFrame(out, index=pairs.cells.index)
+    return out
 
 
-def _weigh_metric(runs: pd.DataFrame, cell: Ints, n_cells: int, scale: pd.Series[Any]) -> dict[str, NDArray[Any]]:
-    value, arm = runs["value"].to_numpy(dtype=float), runs["arm"].to_numpy(dtype=np.int64)
+def scale_places(pairs: Pairs, scale: pd.DataFrame) -> Ints:
+    """Return the row of `scale` that each cell is judged by."""
+    metric = pairs.cells["metric"].cat
+    return np.asarray(scale.index.get_indexer(metric.categories), dtype=np.int64)[metric.codes.to_numpy()]
+
+
+def _weigh_metric(runs: Runs, n_cells: int, scale: dict[Hashable, Any]) -> dict[str, NDArray[Any]]:
+    value, cell, arm, group = runs
     names = ((BASELINE, "baseline"), (CANDIDATE, "candidate"))
     means = {name: cell_means(value[arm == a], cell[arm == a], n_cells) for a, name in names}
     found: dict[str, NDArray[Any]] = dict(means)
@@ -107,14 +136,15 @@ def _weigh_metric(runs: pd.DataFrame, cell: Ints, n_cells: int, scale: pd.Series
         return found
     sign, unit = (1.0 if scale["higher_is_better"] else -1.0), float(scale["unit"])
     good = sign * value / unit
-    groups = numbered(cell, arm, runs["group"].to_numpy(dtype=np.int64))
-    clipped = _clip(good, cell, arm, n_cells)
+    step = grid_step(good) if len(good) else 0.0
+    groups = numbered(cell, arm, group)
+    clipped = _clip(good, cell, arm, n_cells, floor_of(step))
     ends = (value == scale["range_low"]) | (value == scale["range_high"])
-    same = repeats_alike(good, groups, ends)
+    same = repeats_alike(good, groups, ends, step)
     counts = _counts(good, cell, arm, n_cells, same)
-    plain, noise = _compare(good, cell, arm, groups, counts, same)
-    test = plain if clipped is good else _compare(clipped, cell, arm, groups, counts, same)[0]
-    delta, half = means["candidate"] - means["baseline"], stats.t.isf(0.025, plain.df) * plain.se * unit
+    plain, noise = _compare(good, cell, arm, groups, counts, same, floor_of(step))
+    test = plain if clipped is good else _compare(clipped, cell, arm, groups, counts, same, sd_floor(clipped))[0]
+    delta, half = means["candidate"] - means["baseline"], t_isf(0.025, plain.df) * plain.se * unit
     kind = _KINDS[noise.source] + (", repeats alike" if same else "")
     found["copies"] = np.full(n_cells, same)
     paired = ~np.isnan(delta)
@@ -122,7 +152,8 @@ def _weigh_metric(runs: pd.DataFrame, cell: Ints, n_cells: int, scale: pd.Series
     found |= {"drop": -plain.delta, "test_drop": -test.delta, "se": test.se, "df": test.df, "z": test.z}
     found |= {"low": delta - half, "high": delta + half, "sd": np.where(paired, test.se / spread * unit, np.nan)}
     found["interval_kind"] = np.where(paired, np.array(kind, dtype=object), np.array(None))
-    found["n_clipped"] = np.bincount(cell, clipped != good, minlength=n_cells).astype(int)
+    if clipped is not good:
+        found["n_clipped"] = np.bincount(cell, clipped != good, minlength=n_cells).astype(int)
     return found
 
 
@@ -140,12 +171,12 @@ def _counts(good: Floats, cell: Ints, arm: Ints, n_cells: int, same: bool) -> tu
 
 
 def _compare(
-    good: Floats, cell: Ints, arm: Ints, groups: Ints, counts: tuple[Ints, Ints], same: bool
+    good: Floats, cell: Ints, arm: Ints, groups: Ints, counts: tuple[Ints, Ints], same: bool, floor: float
 ) -> tuple[ModeratedT, Noise]:
     """Return the moderated t test of every cell; NaN where a side has no run."""
     n_cells = len(counts[0])
     variance = cell_variances(good, groups, cell, n_cells, distinct=same)
-    noise = pool_noise(variance.s2, variance.df, floor=sd_floor(good))
+    noise = pool_noise(variance.s2, variance.df, floor=floor)
     if same and not noise.df:  # not one repeat differs: the noise is unknown, the smallest one believed stands for it
         noise = Noise(Prior(noise.floor**2, COLD_PRIOR_DF), noise.floor, 0.0, "floor")
     after, before = (cell_means(good[arm == a], cell[arm == a], n_cells) for a in (CANDIDATE, BASELINE))
@@ -156,7 +187,7 @@ def _compare(
     return ModeratedT(*(np.where(gone, np.nan, column) for column in test)), noise
 
 
-def _clip(good: Floats, cell: Ints, arm: Ints, n_cells: int) -> Floats:
+def _clip(good: Floats, cell: Ints, arm: Ints, n_cells: int, floor: float) -> Floats:
     """Return the runs clipped around the median of their case's baseline, or the very same array.
 
     Clipping is for noise with collapses: it is done when more than 2 % of the baseline runs lie out of reach. Without
@@ -172,7 +203,7 @@ def _clip(good: Floats, cell: Ints, arm: Ints, n_cells: int) -> Floats:
     mean = cell_means(good[base], cell[base], n_cells)
     use = base & repeated
     residuals = (good[use] - mean[cell[use]]) * np.sqrt(m[cell[use]] / (m[cell[use]] - 1))
-    reach = CLIP_SDS * robust_sd(residuals, floor=sd_floor(good))
+    reach = CLIP_SDS * robust_sd(residuals, floor=floor)
     centre = cell_medians(good[base], cell[base], n_cells)[cell]
     limited = np.where(repeated, np.clip(good, centre - reach, centre + reach), good)
     collapsed = float((limited != good)[base].mean())
@@ -183,20 +214,27 @@ def numbered(*columns: NDArray[Any]) -> Ints:
     """Return a number per distinct row, of columns sorted so that equal rows stand together."""
     if not len(columns[0]):
         return np.empty(0, dtype=np.int64)
-    new = np.any([np.diff(column) != 0 for column in columns], axis=0)
-    return np.concatenate([[0], np.cumsum(new)]).astype(np.int64)
+    new = np.zeros(len(columns[0]), dtype=bool)
+    for column in columns:
+        new[1:] |= column[1:] != column[:-1]
+    return np.cumsum(new, dtype=np.int64)
 
 
-def repeats_alike(good: Floats, groups: Ints, ends: NDArray[np.bool_]) -> bool:
+def repeats_alike(good: Floats, groups: Ints, ends: NDArray[np.bool_], step: float) -> bool:
     """Whether repeats are mostly copies of each other, on a judge without a grid: they are not independent then.
 
     Scores at the ends of the range prove nothing (a judge that says 1.0 every time copies nothing), so the copies must
-    be more than 80 % of the repeats elsewhere and at least half of all repeats.
+    be more than 80 % of the repeats elsewhere and at least half of all repeats. `groups` are sorted.
     """
-    repeats = len(good) - len(np.unique(groups))
-    inside, value = groups[~ends], good[~ends]
-    repeats_inside = len(inside) - len(np.unique(inside))
-    if not repeats_inside or grid_step(good):
+    repeats = len(good) - _n_distinct(groups)
+    inside, value = (groups[~ends], good[~ends]) if ends.any() else (groups, good)
+    repeats_inside = len(inside) - _n_distinct(inside)
+    if not repeats_inside or step:
         return False
-    copies = len(value) - (int(numbered(inside, value)[-1]) + 1)
+    copies = len(value) - _n_distinct(inside, value)
     return copies / repeats_inside > _SAME_REPEATS and 2 * copies >= repeats
+
+
+def _n_distinct(*columns: NDArray[Any]) -> int:
+    """Return how many distinct rows there are, of columns sorted so that equal rows stand together."""
+    return int(numbered(*columns)[-1]) + 1 if len(columns[0]) else 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from harnesskit.measures.pairing import BASELINE, CANDIDATE, Pairs, pair_cases
+from harnesskit.measures.pairing import BASELINE, CANDIDATE, Pairs, pair_cases, with_texts
 from harnesskit.measures.pass_bars import PassAt, pass_bars
 from harnesskit.model.analyses import CASE_FLIPS
 from harnesskit.model.metrics import Metric, Metrics
@@ -66,7 +66,7 @@ def case_flips(
     """
     known = Metrics.of(metrics)
     pairs = pair_cases(baseline, candidate, known, by="case_flips()")
-    out = pairs.cells[["case_id", "kind", "metric", "n_baseline", "n_candidate", "n_unscored"]].copy()
+    out = with_texts(pairs.cells[["case_id", "kind", "metric", "n_baseline", "n_candidate", "n_unscored"]])
     values = pairs.runs["value"].groupby(out["metric"].to_numpy(dtype=object)[pairs.runs["cell"].to_numpy()])
     bars = pass_bars({str(name): v.to_numpy() for name, v in values}, out["metric"], known, pass_at, by="case_flips()")
     out["pass_at"] = out["metric"].map({name: bar.score for name, bar in bars.items()}).astype(float)

@@ -73,7 +73,7 @@ def evidence_ledger(
 
 def _side(pairs: Pairs, arm: int) -> pd.DataFrame:
     trials = pairs.trials[pairs.trials["arm"] == arm]
-    trials = trials.assign(state=trials["state"].mask(trials["failed"].astype(bool), FAILED))
+    trials = trials.assign(state=trials["state"].astype(object).mask(trials["failed"].astype(bool), FAILED))
     cell = trials["cell"].to_numpy(dtype=np.int64)
     rank = trials["state"].map(_RANK).to_numpy()
     best = trials.assign(rank=rank).sort_values(["cell", "rank", "reason"]).drop_duplicates("cell")

@@ -10,7 +10,7 @@ import pandas as pd
 
 from harnesskit.measures.clusters import groups_of
 from harnesskit.measures.evidence import scales
-from harnesskit.measures.pairing import BASELINE, CANDIDATE, Pairs, pair_cases
+from harnesskit.measures.pairing import BASELINE, CANDIDATE, Pairs, pair_cases, with_texts
 from harnesskit.measures.trials import SKIPPED
 from harnesskit.model.analyses import MISSING
 from harnesskit.model.metrics import Metric, Metrics
@@ -84,7 +84,7 @@ def missing_bounds(
 
 def _attempts(pairs: Pairs) -> pd.DataFrame:
     """Return the cells with the attempts, the scored ones and the sum of scores of each side."""
-    work = pairs.cells[["case_id", "kind", "metric", "cluster"]].copy()
+    work = with_texts(pairs.cells[["case_id", "kind", "metric", "cluster"]])
     cell, arm = (pairs.trials[c].to_numpy(dtype=np.int64) for c in ("cell", "arm"))
     tried = (pairs.trials["state"] != SKIPPED).to_numpy(dtype=bool)
     run_cell, run_arm = (pairs.runs[c].to_numpy(dtype=np.int64) for c in ("cell", "arm"))

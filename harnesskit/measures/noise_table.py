@@ -14,7 +14,7 @@ from harnesskit.model.analyses import NOISE
 from harnesskit.model.metrics import Metric, Metrics
 from harnesskit.stats.cells import cell_counts, cell_means, cell_medians, cell_variances
 from harnesskit.stats.judge_noise import JudgeNoise, best_calls, sd_interval, split_judge
-from harnesskit.stats.noise import grid_step, pool_noise, robust_sd, sd_floor
+from harnesskit.stats.noise import floor_of, grid_step, pool_noise, robust_sd, sd_floor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -116,10 +116,11 @@ def _row(runs: pd.DataFrame, scale: pd.Series[Any], judged: pd.DataFrame | None,
     unit, value = float(scale["unit"]), runs["value"].to_numpy(dtype=float)
     cell = np.unique(runs["cell"].to_numpy(dtype=np.int64), return_inverse=True)[1].astype(np.int64)
     group, scaled = numbered(cell, runs["group"].to_numpy(dtype=np.int64)), value / unit
-    same = repeats_alike(scaled, group, (value == scale["range_low"]) | (value == scale["range_high"]))
+    grid = grid_step(scaled) if len(scaled) else 0.0
+    same = repeats_alike(scaled, group, (value == scale["range_low"]) | (value == scale["range_high"]), grid)
     n_cases = int(cell.max()) + 1 if len(cell) else 0
     variance = cell_variances(scaled, group, cell, n_cases, distinct=same)
-    noise = pool_noise(variance.s2, variance.df, floor=sd_floor(scaled))
+    noise = pool_noise(variance.s2, variance.df, floor=floor_of(grid))
     measured = noise.source == "measured"
     spread = sd_interval(noise.prior.s2, noise.df if measured else 0.0)
     repeated = cell_counts(group, int(group.max()) + 1)[group] > 1 if len(group) else np.zeros(0, dtype=bool)
@@ -129,15 +130,11 @@ def _row(runs: pd.DataFrame, scale: pd.Series[Any], judged: pd.DataFrame | None,
     doubts += {"assumed": [ASSUMED], "partly assumed": [PARTLY]}.get(noise.source, [])
     return {
         "sd": noise.prior.s2**0.5 * unit, "low": spread.low * unit, "high": spread.high * unit, "source": noise.source,
-        "df": noise.df, "prior_df": noise.prior.df, "floor": noise.floor * unit, "grid": _grid(scaled) * unit,
+        "df": noise.df, "prior_df": noise.prior.df, "floor": noise.floor * unit, "grid": grid * unit,
         "n_cases": len(np.unique(cell[repeated])), "n_runs": int(repeated.sum()), "clipped": clipped,
         "judge_sd": parts.judge_s2**0.5 * unit, "agent_sd": parts.agent_s2**0.5 * unit, "judge_share": parts.share,
         "judge_calls": best_calls(parts, replay_cost=replay_cost), "warning": "; ".join(doubts) or None,
     }  # fmt: skip
-
-
-def _grid(values: Floats) -> float:
-    return grid_step(values) if len(values) else 0.0
 
 
 def _clipped(values: Floats, group: Ints) -> float:

@@ -22,6 +22,7 @@ import pandas as pd
 from harnesskit.measures.failed_runs import early_rows
 from harnesskit.model.contract import require_kinds
 from harnesskit.model.errors import FrameError, listed
+from harnesskit.model.names import named, of_codes, row_numbers
 from harnesskit.model.views import CASE_SCORES
 
 if TYPE_CHECKING:
@@ -29,9 +30,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from harnesskit.model.metrics import Metrics
+    from harnesskit.model.metrics import Metric, Metrics
 
-SCORED, UNSCORED, SKIPPED = "scored", "unscored", "skipped"
+STATES = SCORED, UNSCORED, SKIPPED = "scored", "unscored", "skipped"
+"""Of a trial; of several rows of one trial the first of these counts."""
 _SCORED_STATUSES = ("ok", "scored", "")
 _SKIPPED_STATUSES = ("skipped", "not_applicable")
 _TRIAL_KEYS = ("trial", "run_id", "arm", "round")
@@ -92,12 +94,13 @@ def one_side(frame: pd.DataFrame, metrics: Metrics, *, by: str, what: str, keep:
     rows = (frame if not n_unmatched else frame[matched]).reset_index(drop=True)
     rows = _without_doubles(rows, f"{by}, {what},")
     graders = _graders(rows, f"{by}, {what},")
+    n = len(rows)
     trials = pd.DataFrame(
         {
-            "case_id": _text(rows["case_id"]),
-            "metric": _text(rows["metric"]),
+            "case_id": named(rows["case_id"]),
+            "metric": named(rows["metric"]),
             "value": _numbers(rows["value"], f"{by} needs, {what},"),
-            "fingerprint": _text(rows.get("fingerprint", "")),
+            "fingerprint": named(rows["fingerprint"]) if "fingerprint" in rows else of_codes(np.zeros(n, int), [""]),
             "captured": _captured(rows),
             "copies": _copies(rows),
             "averaged": 0,
@@ -106,18 +109,10 @@ def one_side(frame: pd.DataFrame, metrics: Metrics, *, by: str, what: str, keep:
         },
         index=rows.index,
     )
-    trials["state"], trials["reason"] = _states(rows, trials, metrics)
-    trials["value"] = trials["value"].where(trials["state"] == SCORED)
+    state, reason = _states(rows, trials, metrics)
+    trials["value"] = np.where(state == STATES.index(SCORED), trials["value"], np.nan)
+    trials["state"], trials["reason"] = of_codes(state, STATES), reason
     return Side(_one_per_trial(trials, rows), _facts(rows, trials["case_id"]), n_unmatched, graders)
-
-
-def _text(column: Any) -> Any:
-    """Return a column as text, missing kept; a plain text stays itself."""
-    if isinstance(column, str):
-        return column
-    codes, values = pd.factorize(column)
-    labels = np.array([*(str(value) for value in values), None], dtype=object)
-    return pd.Series(labels[codes], index=column.index, dtype=object)
 
 
 def _numbers(column: pd.Series[Any], who: str) -> NDArray[np.float64]:
@@ -137,39 +132,41 @@ def _captured(rows: pd.DataFrame) -> NDArray[np.bool_]:
     return np.zeros(len(rows), dtype=bool)
 
 
-def _states(rows: pd.DataFrame, trials: pd.DataFrame, metrics: Metrics) -> tuple[Any, Any]:
-    """Return the state of each row and why it has no score."""
-    value = trials["value"].to_numpy()
-    outside, scale = _outside(trials, metrics)
-    bare = not {"status", "reason"} & set(rows.columns)
-    if bare and np.isfinite(value).all() and not outside.any() and trials["metric"].notna().all():
-        return SCORED, None
-    status = _text(rows["status"]).fillna("").to_numpy() if "status" in rows else np.full(len(rows), "", dtype=object)
-    ok = np.isin(status.astype(str), _SCORED_STATUSES)
-    finite, missing = np.isfinite(value), np.isnan(value)
-    outside &= finite
-    nameless = finite & trials["metric"].isna().to_numpy(dtype=bool)
-    state = np.where(ok & finite & ~outside & ~nameless, SCORED, UNSCORED).astype(object)
-    state[np.isin(status.astype(str), _SKIPPED_STATUSES)] = SKIPPED
-    said = _text(rows["reason"]).to_numpy() if "reason" in rows else np.full(len(rows), None, dtype=object)
-    named = np.where(ok, np.where(missing, *NOT_A_NUMBER), status.astype(object))
-    reason = np.where(pd.isna(said) | (said == ""), named, said)
-    reason = np.where(outside & ok, scale, np.where(nameless & ok, NO_NAME, reason))
-    reason[state == SCORED] = None
-    return state, reason
+def _states(rows: pd.DataFrame, trials: pd.DataFrame, metrics: Metrics) -> tuple[NDArray[np.int8], pd.Categorical]:
+    """Return the state of each row, as its place in `STATES`, and why it has no score."""
+    value, metric = trials["value"].to_numpy(), trials["metric"].cat
+    outside, scale = _outside(value, metric.codes.to_numpy(), [metrics[name] for name in metric.categories])
+    finite, nameless = np.isfinite(value), metric.codes.to_numpy() < 0
+    status = named(rows["status"]) if "status" in rows else of_codes(np.full(len(rows), -1), [])
+    of_status = [*status.categories, ""]
+    ok = np.isin(of_status, _SCORED_STATUSES)[status.codes]
+    state = np.where(ok & finite & ~outside & ~nameless, STATES.index(SCORED), STATES.index(UNSCORED)).astype(np.int8)
+    state[np.isin(of_status, _SKIPPED_STATUSES)[status.codes]] = STATES.index(SKIPPED)
+    lost = np.flatnonzero(state != STATES.index(SCORED))  # most rows are scored: only the others need words
+    ok, outside, nameless = ok[lost], outside[lost], (finite & nameless)[lost]
+    found = np.where(np.isnan(value[lost]), *NOT_A_NUMBER).astype(object)
+    found = np.where(ok, found, np.array(of_status, dtype=object)[status.codes[lost]])
+    if "reason" in rows:
+        said = np.asarray(named(rows["reason"].iloc[lost]), dtype=object)
+        found = np.where(pd.isna(said) | (said == ""), found, said)
+    found = np.where(outside & ok, scale[trials["metric"].cat.codes.to_numpy()[lost]], found)
+    reason = named(np.where(nameless & ~outside & ok, NO_NAME, found))
+    codes = np.full(len(rows), -1)
+    codes[lost] = reason.codes
+    return state, of_codes(codes, reason.categories)
 
 
-def _outside(trials: pd.DataFrame, metrics: Metrics) -> tuple[NDArray[np.bool_], NDArray[np.object_]]:
-    """Return which values lie outside the range declared for their metric, and that range in words."""
-    codes, names = pd.factorize(trials["metric"])
-    known = [metrics[str(label)] for label in names]
+def _outside(
+    value: NDArray[np.float64], metric: NDArray[Any], known: list[Metric]
+) -> tuple[NDArray[np.bool_], NDArray[np.object_]]:
+    """Return which values lie outside the range declared for their metric, and the range of each metric in words."""
     low = np.array([*(m.low if m.declared and m.low is not None else -np.inf for m in known), -np.inf])
     high = np.array([*(m.high if m.declared and m.high is not None else np.inf for m in known), np.inf])
-    slack = np.array([*(1e-9 * (m.span or 1.0) for m in known), 0.0])
     words = [f"outside the scale declared for the metric, {a:g} to {b:g}" for a, b in zip(low, high, strict=True)]
-    value = trials["value"].to_numpy()
-    outside = (value < low[codes] - slack[codes]) | (value > high[codes] + slack[codes])
-    return np.asarray(outside, dtype=bool), np.array(words, dtype=object)[codes]
+    slack = np.array([*(1e-9 * (m.span or 1.0) for m in known), 0.0])
+    finite = np.isfinite(value)
+    outside = finite & ((value < (low - slack)[metric]) | (value > (high + slack)[metric]))
+    return np.asarray(outside, dtype=bool), np.array(words, dtype=object)
 
 
 def _without_doubles(rows: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -223,21 +220,21 @@ def _one_per_trial(trials: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     if "trial" not in rows or not rows["trial"].notna().any():
         return trials
     keys = {c: pd.factorize(rows[c])[0] for c in _TRIAL_KEYS if c in rows}
-    keys |= {c: pd.factorize(trials[c])[0] for c in ("case_id", "metric")}
-    key = pd.DataFrame(keys)
-    together = key.duplicated(keep=False).to_numpy() & (keys["trial"] >= 0)
+    key = row_numbers(*keys.values(), *(trials[c].cat.codes.to_numpy() for c in ("case_id", "metric")))
+    together = pd.Series(key).duplicated(keep=False).to_numpy() & (keys["trial"] >= 0)
     if not together.any():
         return trials
-    worst = {SCORED: 0, UNSCORED: 1, SKIPPED: 2}
-    group = key[together].groupby(list(key.columns)).ngroup().to_numpy()
-    some = trials[together].assign(group=group, rank=trials.loc[together, "state"].map(worst))
-    first = some.sort_values(["group", "rank", "reason"], kind="stable").drop_duplicates("group").set_index("group")
+    some = trials[together].assign(group=pd.factorize(key[together], sort=True)[0])
+    first = some.sort_values(["group", "state", "reason"], kind="stable").drop_duplicates("group").set_index("group")
     first["value"] = some.groupby("group")["value"].mean()
     first["averaged"] = some.groupby("group").size() - 1
     return pd.concat([trials[~together], first[trials.columns]], ignore_index=True)
 
 
-def _facts(rows: pd.DataFrame, case_id: Any) -> pd.DataFrame:
-    none = pd.Series(None, index=rows.index, dtype=object)
-    facts = {c: _text(rows[c]) if c in rows else none for c in ("kind", "cluster")}
-    return pd.DataFrame({"case_id": case_id, **facts}).drop_duplicates(ignore_index=True)
+def _facts(rows: pd.DataFrame, case_id: pd.Series[Any]) -> pd.DataFrame:
+    none = of_codes(np.full(len(rows), -1), [])
+    facts = pd.DataFrame(
+        {"case_id": case_id, **{c: named(rows[c]) if c in rows else none for c in ("kind", "cluster")}}
+    )
+    again = pd.Series(row_numbers(*(column.cat.codes.to_numpy() for _, column in facts.items()))).duplicated()
+    return facts[~again.to_numpy()].reset_index(drop=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,6 +62,12 @@ def _number(value: float | None) -> float | None:
     return None if value is None or value != value else float(value)  # NaN is not equal to itself
 
 
+class Encoded(NamedTuple):
+    """A part of the evidence that is strict, sorted JSON already."""
+
+    text: str
+
+
 def evidence_hash(*parts: Any) -> str:
     """Return the SHA-256 of `parts` as strict, sorted JSON: equal evidence, equal hash.
 
@@ -70,8 +76,13 @@ def evidence_hash(*parts: Any) -> str:
     >>> evidence_hash({"b": 1, "a": 2}) == evidence_hash({"a": 2, "b": 1})
     True
     """
-    text = json.dumps(parts, sort_keys=True, ensure_ascii=True, allow_nan=False, default=str)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    texts = [
+        part.text
+        if isinstance(part, Encoded)
+        else json.dumps(part, sort_keys=True, ensure_ascii=True, allow_nan=False, default=str)
+        for part in parts
+    ]
+    return hashlib.sha256(f"[{', '.join(texts)}]".encode("ascii")).hexdigest()
 
 
 @dataclass(frozen=True)

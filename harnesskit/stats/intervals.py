@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import stats
 
+from harnesskit.stats.tails import t_isf
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
@@ -175,7 +177,7 @@ def mean_interval(
             se, df, kind = clustered.cr1, float(clustered.clusters - 1), "t over clusters"
     if np.ptp(x) < 1e-12:
         se, kind = sd_if_equal / (df + 1) ** 0.5, f"{kind}, smallest noise assumed"
-    half = float(stats.t.isf((1 - confidence) / 2, df)) * se
+    half = float(t_isf((1 - confidence) / 2, df)) * se
     mean = float(x.mean())
     return MeanInterval(mean, se, df, mean - half, mean + half, kind)
 
@@ -188,7 +190,7 @@ def mean_upper(interval: MeanInterval, *, confidence: float = 0.95) -> float:
     >>> round(mean_upper(mean_interval([0.1, 0.05, -0.02, 0.2, 0.12, 0.07])), 4)
     0.1473
     """
-    return interval.mean + float(stats.t.isf(1 - confidence, interval.df)) * interval.se
+    return interval.mean + float(t_isf(1 - confidence, interval.df)) * interval.se
 
 
 class PairedSE(NamedTuple):

@@ -80,9 +80,9 @@ def fit_prior(s2: ArrayLike, df: ArrayLike) -> Prior:
     if not len(variances):
         raise ValueError("fit_prior() needs at least one variance with df > 0")
     variances = np.maximum(variances, 1e-5 * (float(np.median(variances)) or 1.0))
-    half = dfs / 2
-    e = np.log(variances) - special.digamma(half) + np.log(half)
-    excess = float(np.var(e, ddof=1) - np.mean(special.polygamma(1, half))) if len(e) > 1 else 0.0
+    half, of = np.unique(dfs / 2, return_inverse=True)  # cases share few degrees of freedom
+    e = np.log(variances) - special.digamma(half)[of] + np.log(half)[of]
+    excess = float(np.var(e, ddof=1) - np.mean(special.polygamma(1, half)[of])) if len(e) > 1 else 0.0
     if excess <= 0:
         return Prior(float(np.mean(variances)), float("inf"))
     df0 = 2 * float(trigamma_inverse(excess))
@@ -132,7 +132,18 @@ def sd_floor(values: ArrayLike) -> float:
     (0.02, 0.2887)
     """
     scores = np.asarray(values, dtype=float)
-    return max(MIN_SD, (grid_step(scores) if scores.size else 0.0) / 12**0.5)
+    return floor_of(grid_step(scores) if scores.size else 0.0)
+
+
+def floor_of(step: float) -> float:
+    """Return the smallest standard deviation to believe of a judge with this grid step (0: none).
+
+    Examples
+    --------
+    >>> floor_of(0.0), round(floor_of(0.25), 4)
+    (0.02, 0.0722)
+    """
+    return max(MIN_SD, step / 12**0.5)
 
 
 def pool_noise(

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import stats
 
 from harnesskit.stats.noise import Noise, Prior, fit_prior, moderate, total_df
+from harnesskit.stats.tails import normal_isf, t_sf
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -67,7 +68,7 @@ def moderated_t(delta: ArrayLike, s2: ArrayLike, df: ArrayLike, n: ArrayLike, m:
     se = np.sqrt(moderate(s2, df, noise.prior) * spread)
     nu = total_df(df, noise)
     t = change / se
-    return ModeratedT(change, se, t, nu, stats.t.cdf(t, nu), t_to_z(t, nu))
+    return ModeratedT(change, se, t, nu, t_sf(-t, nu), t_to_z(t, nu))
 
 
 def t_to_z(t: ArrayLike, df: ArrayLike) -> Floats:
@@ -79,8 +80,8 @@ def t_to_z(t: ArrayLike, df: ArrayLike) -> Floats:
     [1.96, 0.0]
     """
     values = np.asarray(t, dtype=float)
-    tail = np.maximum(stats.t.sf(np.abs(values), np.asarray(df, dtype=float)), 1e-300)  # isf(0) would be infinite
-    return np.asarray(np.where(values == 0, 0.0, -np.sign(values) * stats.norm.isf(tail)), dtype=float)
+    tail = np.maximum(t_sf(np.abs(values), df), 1e-300)  # isf(0) would be infinite
+    return np.asarray(np.where(values == 0, 0.0, -np.sign(values) * normal_isf(tail)), dtype=float)
 
 
 def moderated_rows(baseline: ArrayLike, candidate: ArrayLike) -> tuple[ModeratedT, Prior]:
