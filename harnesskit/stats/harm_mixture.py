@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from harnesskit.stats.harm_prior import CAPTURE_DF
-from harnesskit.stats.win_runs import WinRuns
+from harnesskit.stats.win_runs import Sums, WinRuns
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -119,14 +119,13 @@ def look_at(known: HarmPrior, runs: WinRuns, rules: GuardRules = DEFAULT) -> Gua
     wins = known.wins
     delta, half, harm, clipped = np.full(wins, np.nan), np.full(wins, np.nan), np.ones(wins), np.full(wins, np.nan)
     level = _level(known, runs)
-    groups = [_evaluate(known, runs, at, used, level) for at, used in runs.groups()]
+    groups = [_evaluate(known, runs, sums, level) for sums in runs.groups()]
     scale = _common_scale(groups) if known.fresh else 1.0
     for one in groups:
-        nu, at = known.df[one.wins], one.wins
-        ratio = _likelihood_ratio(one, scale, nu, known.single, rules)
-        harm[at] = np.minimum(ratio, np.where(runs.n_candidate[at] > 1, LARGEST, FIRST_CAP))
+        at = one.sums.wins
+        harm[at] = _harm(known, runs, one, level, scale, rules)
         delta[at], clipped[at] = one.change.mean(axis=1), one.clipped_s2
-        half[at] = stats.t.ppf(0.975, nu) * np.sqrt(scale * one.mean_s2)
+        half[at] = special.stdtrit(known.df[at], 0.975) * np.sqrt(scale * one.mean_s2)
     here = np.isfinite(delta)
     estimate, highest = _mean_drop(known, delta[here], clipped[here], level, rules)
     shares = np.asarray(rules.shares)[:, None]
@@ -149,17 +148,17 @@ class _Level(NamedTuple):
 class _Group(NamedTuple):
     """Wins scored on the same metrics."""
 
-    wins: Ints
+    sums: Sums
     change: Floats
     """(wins, K): candidate mean - control mean as it is known."""
-    covariance: Floats
-    """(wins, K, K) of it."""
+    sure: Floats
+    """(wins, K, K): inverse of its covariance."""
     mean_s2: Floats
     """(wins,): variance of its mean over the metrics."""
     clipped_s2: Floats
     """The same with the noise of clipped runs, without what the level adds to all wins alike."""
     q0: Floats
-    """change' covariance^-1 change."""
+    """change' covariance^-1 change / K."""
 
 
 def _level(known: HarmPrior, runs: WinRuns) -> _Level:
@@ -186,31 +185,31 @@ def _level(known: HarmPrior, runs: WinRuns) -> _Level:
     return _Level(mean, 1 / total, mean - known.level)
 
 
-def _evaluate(known: HarmPrior, runs: WinRuns, at: Ints, used: Bools, level: _Level) -> _Group:
+def _evaluate(known: HarmPrior, runs: WinRuns, sums: Sums, level: _Level) -> _Group:
     """Return the changes of wins that are scored on the same metrics, and how sure they are."""
-    k = int(used.sum())
-    pick = np.ix_(used, used)
-    noise, clipped = (known.correlation[pick] * np.outer(sd[used], sd[used]) for sd in (known.sd, known.clipped_sd))
-    rule, control = (runs.weight(arm, at, used) for arm in (1, 0))
-    moved = np.where(known.captured[at, None], level.moved[used], 0.0) / runs.count(0, at, used)
-    seen = runs.mean(0, at, used) + moved
+    at, used = sums.wins, sums.used
+    correlation, sd = known.correlation[np.ix_(used, used)], known.sd[used]
+    noise = correlation * np.outer(sd, sd)
+    clipped = correlation * np.outer(known.clipped_sd[used], known.clipped_sd[used])
+    moved = np.where(known.captured[at, None], level.moved[used], 0.0) / sums.control_count
     prior = np.diag(1 / known.between[used])
-    sure = np.linalg.inv(noise * control)
+    sure = np.linalg.inv(noise * sums.control_weight)
     posterior = np.linalg.inv(prior + sure)
-    mean = (posterior @ (prior @ level.mean[used] + (sure @ seen[:, :, None])[:, :, 0])[:, :, None])[:, :, 0]
-    change = runs.mean(1, at, used) - mean
-    spread = known.spread[at, None, None]
-    covariance = spread * (noise * rule + posterior)
-    clipped_s2 = (clipped * rule + np.linalg.inv(prior + np.linalg.inv(clipped * control))).mean(axis=(1, 2))
+    told = prior @ level.mean[used] + (sure @ (sums.control + moved)[:, :, None])[:, :, 0]
+    change = sums.rule - (posterior @ told[:, :, None])[:, :, 0]
+    covariance = known.spread[at, None, None] * (noise * sums.rule_weight + posterior)
+    known_s2 = np.linalg.inv(prior + np.linalg.inv(clipped * sums.control_weight))
+    clipped_s2 = (clipped * sums.rule_weight + known_s2).mean(axis=(1, 2))
     if known.fresh:
-        sd = np.sqrt(level.s2[used])
-        share = np.where(known.banked[at], 0.0, _level_share(known, runs, at))
-        covariance = covariance + np.outer(sd, sd) * known.correlation[pick] * share[:, None, None] ** 2
-    q0 = (change[:, None, :] @ np.linalg.solve(covariance, change[:, :, None]))[:, 0, 0]
-    return _Group(at, change, covariance, covariance.mean(axis=(1, 2)), clipped_s2, q0 / k)
+        doubt = np.sqrt(level.s2[used])
+        share = np.where(known.banked[at], 0.0, _level_share(runs, at))
+        covariance = covariance + np.outer(doubt, doubt) * correlation * share[:, None, None] ** 2
+    precision = np.asarray(np.linalg.inv(covariance), dtype=float)
+    q0 = np.asarray(np.einsum("wk,wkl,wl->w", change, precision, change) / len(sd), dtype=float)
+    return _Group(sums, change, precision, covariance.mean(axis=(1, 2)), clipped_s2, q0)
 
 
-def _level_share(known: HarmPrior, runs: WinRuns, at: Ints) -> Floats:
+def _level_share(runs: WinRuns, at: Ints) -> Floats:
     """Return about how much of the doubt about the level is left in each win's control mean: (m + 1) / (m + 1 + c)."""
     before = (runs.n_control - runs.n_fresh)[at] + 1.0
     return np.asarray(before / (before + runs.n_fresh[at]), dtype=float)
@@ -230,28 +229,47 @@ def _common_scale(groups: list[_Group]) -> float:
 
 @lru_cache(maxsize=64)
 def _median_f(k: int) -> float:
-    return float(stats.f.median(k, CAPTURE_DF))
+    return float(special.fdtri(k, CAPTURE_DF, 0.5))
 
 
-def _likelihood_ratio(one: _Group, scale: float, nu: Floats, single: float, rules: GuardRules) -> Floats:
+def _harm(known: HarmPrior, runs: WinRuns, one: _Group, level: _Level, scale: float, rules: GuardRules) -> Floats:
+    """Return the likelihood ratio of harm of each win, no run of which may raise it by more than runs collapse.
+
+    A run that collapsed for no reason of the rule's is as unlikely as runs collapse at all; so a run raises the ratio
+    of the others by that factor at most, and a single one by 8.
+    """
+    at = one.sums.wins
+    n = runs.n_candidate[at]
+    ratio = np.minimum(_likelihood_ratio(known, one, scale, rules), np.where(n > 1, LARGEST, FIRST_CAP))
+    ratio = np.minimum(ratio, known.one_run ** np.minimum(n, 6))
+    for i in np.flatnonzero((n > 1) & (ratio > min(FIRST_CAP, known.one_run))):
+        others = runs.without_one(int(at[i]), one.sums.used)
+        if others is not None:
+            least = _likelihood_ratio(known, _evaluate(known, runs, others, level), scale, rules).min()
+            ratio[i] = min(ratio[i], known.one_run * least)
+    return ratio
+
+
+def _likelihood_ratio(known: HarmPrior, one: _Group, scale: float, rules: GuardRules) -> Floats:
     """Return the likelihood ratio of harm of each win: multivariate t densities, a mixture of harms over none."""
-    k = one.change.shape[1]
-    harms, weights = _slab(k, single, rules.harms)
-    moved = one.change[:, None, :] + harms
-    q = np.einsum("wjk,wkj->wj", moved, np.linalg.solve(one.covariance, moved.transpose(0, 2, 1))) / scale
-    none = np.log1p(one.q0 * k / scale / nu)
-    log_ratio = (nu[:, None] + k) / 2 * (none[:, None] - np.log1p(q / nu[:, None]))
-    return np.asarray(np.exp(special.logsumexp(log_ratio, b=weights, axis=1)), dtype=float)
+    k, nu = one.change.shape[1], known.df[one.sums.wins]
+    kinds, weights = _slab(k, known.single)
+    size = np.asarray(rules.harms)
+    along = np.einsum("wkl,wl,jk->wj", one.sure, one.change, kinds)[:, :, None]
+    across = np.einsum("wkl,jk,jl->wj", one.sure, kinds, kinds)[:, :, None]
+    q = (one.q0[:, None, None] * k + 2 * size * along + size**2 * across) / scale
+    none = np.log1p(one.q0 * k / scale / nu)[:, None, None]
+    log_ratio = (nu[:, None, None] + k) / 2 * (none - np.log1p(q / nu[:, None, None]))
+    ratio = np.exp(np.minimum(log_ratio, 300.0)).mean(axis=2)
+    return np.asarray(ratio @ weights, dtype=float)
 
 
 @lru_cache(maxsize=64)
-def _slab(k: int, single: float, harms: tuple[float, ...]) -> tuple[Floats, Floats]:
-    """Return the harms of the mixture and their weights: to all metrics alike, and to one alone."""
+def _slab(k: int, single: float) -> tuple[Floats, Floats]:
+    """Return the directions of harm and their weights: all metrics alike, and one alone."""
     if k == 1:
-        return np.asarray(harms)[:, None], np.full(len(harms), 1 / len(harms))
-    kinds = np.vstack([np.ones(k), np.eye(k)])
-    shares = np.array([1 - single, *[single / k] * k]) / len(harms)
-    return np.vstack([size * kinds for size in harms]), np.tile(shares, len(harms))
+        return np.ones((1, 1)), np.ones(1)
+    return np.vstack([np.ones(k), np.eye(k)]), np.array([1 - single, *[single / k] * k])
 
 
 def _mean_drop(known: HarmPrior, delta: Floats, s2: Floats, level: _Level, rules: GuardRules) -> tuple[float, float]:
@@ -261,5 +279,5 @@ def _mean_drop(known: HarmPrior, delta: Floats, s2: Floats, level: _Level, rules
     sd = np.sqrt(level.s2)
     common = float((np.outer(sd, sd) * known.correlation).mean())
     estimate = float(delta.mean())
-    reach = float(stats.norm.ppf(rules.ni_level)) * float(s2.sum() / len(s2) ** 2 + common) ** 0.5
+    reach = float(special.ndtri(rules.ni_level)) * float(s2.sum() / len(s2) ** 2 + common) ** 0.5
     return estimate, reach - estimate

@@ -30,6 +30,8 @@ LEAST_SPREAD_CAPTURE = 0.06
 """Least standard deviation of the wins' control means; captures are too alike for having been selected."""
 SPREAD_DF = 6.0
 """Degrees of freedom that the mean noise counts for in the noise of one win."""
+COLLAPSE = 0.5
+ONE_RUN = 1e3
 CAPTURE_DF = 8.0
 """Degrees of freedom of a win's evidence when there is no bank."""
 SINGLE = 0.5
@@ -71,6 +73,8 @@ class HarmPrior(NamedTuple):
     """(W,): degrees of freedom of the win's evidence."""
     single: float
     """Weight of harms to one metric alone."""
+    one_run: float
+    """Largest factor by which one run may raise the evidence of harm to its win."""
     shift: Floats
     """(K,): expected shift of the captures."""
     level_s2: Floats
@@ -146,13 +150,14 @@ def harm_prior(
     mean, per_win = _win_means(scatter.clipped, runs)
     between = _between(mean, per_win, noise, least)
     level = _column_mean(mean, captured) if captured.any() else _column_mean(mean, m > 0)
-    spread, df = _win_spread(scatter, noise, banked, k)
+    spread, df = _win_spread(scatter, scatter.clipped_sd, banked, k)
     shrunk = correlation if correlation is not None else np.full((k, k), CORRELATION) + (1 - CORRELATION) * np.eye(k)
     return HarmPrior(
         control=np.where(banked[:, None, None], scatter.clipped, runs), centre=scatter.centre, reach=scatter.reach,
         sd=noise, clipped_sd=np.minimum(scatter.clipped_sd, noise) if banked.all() else noise,
         correlation=np.asarray(shrunk, dtype=float), level=np.where(np.isfinite(level), level, 0.5), between=between,
         spread=spread, df=df, single=_single(scatter.low_share) if banked.all() else SINGLE_CAPTURE,
+        one_run=min(ONE_RUN, COLLAPSE / max(scatter.low_share, 1e-9)) if banked.all() else ONE_RUN,
         shift=shift * noise if captured.any() else np.zeros(k),
         level_s2=_level_s2(between, noise, m, banked, captured), captured=captured, banked=banked,
     )  # fmt: skip
@@ -231,7 +236,8 @@ def _scatter(runs: Floats) -> _Scatter:
         low, high = np.maximum((count - 1) // 2, 0), np.maximum(count // 2, 0)
         middle = [np.take_along_axis(ordered, at[:, None, :], axis=1)[:, 0] for at in (low, high)]
         centre[some] = ((middle[0] + middle[1]) / 2)[some]
-    away = (runs - centre[:, None, :]) * np.sqrt(count / np.maximum(count - 1, 1))[:, None, :]
+    mean = np.where(seen, runs, 0.0).sum(axis=1) / np.maximum(count, 1)
+    away = (runs - mean[:, None, :]) * np.sqrt(count / np.maximum(count - 1, 1))[:, None, :]
     k = runs.shape[2]
     robust = np.array([_robust(away[:, :, j]) for j in range(k)])
     reach = CLIP * robust
@@ -239,11 +245,11 @@ def _scatter(runs: Floats) -> _Scatter:
     free = np.maximum(count - 1, 0).astype(float)
     s2, clipped_s2 = (_squares(values) for values in (runs, clipped))
     total = np.maximum(free.sum(axis=0), 1.0)
-    low_share = float((away < -reach)[seen].mean()) if seen.any() else 0.0
+    low_share = float((runs - centre[:, None, :] < -reach)[seen].mean()) if seen.any() else 0.0
     return _Scatter(
         clipped, centre, reach, np.maximum(np.sqrt(s2.sum(axis=0) / total), MIN_SD),
         np.maximum(np.sqrt(clipped_s2.sum(axis=0) / total), MIN_SD),
-        s2 / np.maximum(free, 1.0), free, low_share,
+        clipped_s2 / np.maximum(free, 1.0), free, low_share,
     )  # fmt: skip
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from harnesskit.stats.harm_prior import HarmPrior
@@ -18,6 +16,26 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 CONTROL, CANDIDATE = 0, 1
+
+
+class Sums(NamedTuple):
+    """Wins scored in both arms on the same K metrics; the same win may come several times, each without one run."""
+
+    wins: Ints
+    used: Bools
+    """Which metrics."""
+    control: Floats
+    """(wins, K): mean of the control runs."""
+    control_weight: Floats
+    """(wins, K, K): what the covariance of a run is multiplied by to give that of the means.
+
+    Runs with both metrics over the product of the runs with each: 1 / n where nothing is missing.
+    """
+    control_count: Floats
+    """(wins, K): control runs."""
+    rule: Floats
+    """(wins, K): mean of the candidate runs."""
+    rule_weight: Floats
 
 
 class WinRuns:
@@ -42,6 +60,7 @@ class WinRuns:
         self._total[CONTROL] = np.where(seen > 0, known.control, 0.0).sum(axis=1)
         self._joint[CONTROL] = np.einsum("wrk,wrl->wkl", seen, seen)
         self._bounded = np.isfinite(known.centre)
+        self._rows: dict[int, list[Floats]] = {}
 
     def add(self, win: int, candidate: bool, row: Floats) -> None:
         """Take a replay; scores that are not finite are missing, and one without any is only counted."""
@@ -58,32 +77,40 @@ class WinRuns:
         self._joint[arm, win] += np.outer(seen, seen)
         if candidate:
             self.n_candidate[win] += 1
+            self._rows.setdefault(win, []).append(np.where(seen, near, np.nan))
             return
         self.n_control[win] += 1
         self.n_fresh[win] += 1
         self.fresh_total[win] += values
         self.fresh_count[win] += seen
 
-    def groups(self) -> Iterator[tuple[Ints, Bools]]:
-        """Yield the wins that are scored in both arms on the same metrics, and which these are."""
+    def groups(self) -> list[Sums]:
+        """Return the wins that are scored in both arms, those on the same metrics together."""
         both = np.einsum("awkk->awk", self._joint).min(axis=0) > 0
         some = both.any(axis=1)
-        for used in np.unique(both[some], axis=0):
-            yield np.flatnonzero(some & (both == used).all(axis=1)), used
+        if not some.any():
+            return []
+        kinds = both[:1] | True if both[some].all() else np.unique(both[some], axis=0)
+        chosen = [(np.flatnonzero(some & (both == used).all(axis=1)), used) for used in kinds]
+        return [self._sums(at, used, self._total[CANDIDATE, at], self._joint[CANDIDATE, at]) for at, used in chosen]
 
-    def count(self, arm: int, wins: Ints, used: Bools) -> Floats:
-        """Return the runs of each win and metric, (wins, metrics)."""
-        return np.asarray(np.einsum("wkk->wk", self._joint[arm][wins])[:, used], dtype=float)
+    def without_one(self, win: int, used: Bools) -> Sums | None:
+        """Return a win's sums without each of its candidate runs in turn; None where a metric would have none left."""
+        rows = np.array(self._rows[win])
+        seen = np.isfinite(rows).astype(float)
+        total = self._total[CANDIDATE, win] - np.where(seen > 0, rows, 0.0)
+        joint = self._joint[CANDIDATE, win] - seen[:, :, None] * seen[:, None, :]
+        if np.einsum("wkk->wk", joint)[:, used].min() < 1:
+            return None
+        return self._sums(np.full(len(rows), win), used, total, joint)
 
-    def mean(self, arm: int, wins: Ints, used: Bools) -> Floats:
-        """Return their means, (wins, metrics)."""
-        return np.asarray(self._total[arm][wins][:, used] / self.count(arm, wins, used), dtype=float)
+    def _sums(self, at: Ints, used: Bools, total: Floats, joint: Floats) -> Sums:
+        control, weight, count = _mean(self._total[CONTROL, at], self._joint[CONTROL, at], used)
+        rule, rule_weight, _ = _mean(total, joint, used)
+        return Sums(at, used, control, weight, count, rule, rule_weight)
 
-    def weight(self, arm: int, wins: Ints, used: Bools) -> Floats:
-        """Return what the covariance of a run is multiplied by to give that of the means, (wins, metrics, metrics).
 
-        Runs with both metrics over the product of the runs with each: 1 / n where nothing is missing.
-        """
-        joint = self._joint[arm][wins][:, used][:, :, used]
-        count = np.einsum("wkk->wk", joint)
-        return np.asarray(joint / (count[:, :, None] * count[:, None, :]), dtype=float)
+def _mean(total: Floats, joint: Floats, used: Bools) -> tuple[Floats, Floats, Floats]:
+    here = joint if used.all() else joint[:, used][:, :, used]
+    count = np.einsum("wkk->wk", here)
+    return total[:, used] / count, here / (count[:, :, None] * count[:, None, :]), count

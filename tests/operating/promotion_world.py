@@ -30,6 +30,8 @@ class PromotionWorld:
         ``clip``, ``round`` (judge grid of .1), ``flaky`` (12 % of runs collapse by .3 to .7) or ``binary``.
     bank
         Control runs of every case that are there before; 0: fresh controls only.
+    collapse_alone
+        Whether metrics collapse one by one instead of all those of a run together.
     selected
         Whether wins were captured because their run had all metrics at .7 or more.
     stale
@@ -50,6 +52,7 @@ class PromotionWorld:
     rho: float = 0.5
     het: int = 8
     collapse: float = 0.12
+    collapse_alone: bool = False
     selected: bool = True
     stale: float = 0.0
 
@@ -113,7 +116,7 @@ def _runs(world: PromotionWorld, rng: np.random.Generator, mean: np.ndarray, spr
     noise = np.sqrt(world.rho) * shared + np.sqrt(1 - world.rho) * own
     values = mean[:, None, :] + noise * spread[:, None, None]
     if world.noise == "flaky":
-        falls = rng.random((len(mean), n)) < world.collapse
-        values = values - (falls * rng.uniform(0.3, 0.7, size=falls.shape))[:, :, None]
+        falls = rng.random((*shape[:2], world.k if world.collapse_alone else 1)) < world.collapse
+        values = values - falls * rng.uniform(0.3, 0.7, size=falls.shape)
     values = np.clip(values, 0, 1)
     return np.round(values, 1) if world.noise == "round" else values
