@@ -53,7 +53,8 @@ def metric_columns(comparison: pd.DataFrame) -> tuple[Column, ...]:
     place = next(i for i, column in enumerate(METRICS) if column.name == "low")
     alone = comparison["clusters_low"].isna().any()
     kept = (replace(METRICS[place], label="95 % interval, as used"),) if alone else ()
-    return (*METRICS[:place], *kept, *_BOTH, *METRICS[place + 1 :])
+    rest = (replace(column, rare=column.rare or column.name == "n_improved") for column in METRICS[place + 1 :])
+    return (*METRICS[:place], *kept, *_BOTH, *rest)  # one column less, so that the table fits a page
 
 
 RUNS = (
