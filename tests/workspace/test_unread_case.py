@@ -167,7 +167,6 @@ def test_plain_fields_and_replayable_decode_nothing(decoded):
     case = unread()
     seen = [case.id, case.created_at, case.session_id, case.kind, case.signature, case.notes, case.replayable]
     assert seen == ["c-1", PLAIN.created_at, "s", "failure", ("a", "a", "b"), "n", True]
-    assert isinstance(case, EvalCase)
     assert decoded == []
     assert case.replay_input is case.replay_input
     assert case.baseline_scores is case.baseline_scores
