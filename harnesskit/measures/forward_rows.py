@@ -16,6 +16,7 @@ from harnesskit.stats.benefit import further_replays
 from harnesskit.stats.eprocess import bets, shift_interval
 from harnesskit.stats.forward import TrialPath, guard_path
 from harnesskit.stats.sequential import repeated_interval
+from harnesskit.stats.trial_pairs import BLOCK
 
 if TYPE_CHECKING:
     from harnesskit.measures.trial_history import Expected
@@ -232,8 +233,8 @@ def _assignment(trial: Trial) -> dict[str, Any]:
         + (f", {pairs.unpaired} scored units without a partner" if pairs.unpaired else ""),
         f"sd of a unit {known.sd:.3f} ({known.source})",
     ]
-    if pairs.blocks:
-        said.append(f"{pairs.blocks} units in balanced blocks of four")
+    if pairs.blocks >= BLOCK:
+        said.append(f"{pairs.blocks - pairs.blocks % BLOCK} units in balanced blocks of four")
     if trial.by_stratum:
         said.append("pairs inside strata")
     if known.n:

@@ -114,7 +114,7 @@ def forward_path(
 ) -> pd.DataFrame:
     """Return where the evidence of a forward trial stood at each look: one row per check and look (`EVIDENCE_PATH`).
 
-    Takes what `harnesskit.forward_trial` takes; a replay is a session here.
+    It ends with the look that decided. Takes what `harnesskit.forward_trial` takes; a replay is a session here.
 
     Examples
     --------
@@ -143,7 +143,8 @@ def forward_path(
             ("harm", "", path.harm, path.harm_bound),
         )
     ]  # fmt: skip
-    return pd.concat(parts, ignore_index=True)
+    frame = pd.concat(parts, ignore_index=True)
+    return frame[frame["look"] <= path.last + 1].reset_index(drop=True)
 
 
 @dataclass(frozen=True)

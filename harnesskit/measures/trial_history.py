@@ -33,7 +33,7 @@ class Expected:
     Attributes
     ----------
     sd
-        Standard deviation of one unit, what was expected subtracted.
+        Standard deviation of one session, what was expected subtracted.
     source
         Where it comes from: ``history``, ``given`` or ``assumed``.
     mean, strata
@@ -81,7 +81,7 @@ def expected(history: Sessions | None, metric: str, *, sd: float | None) -> Expe
     within, between = _components(rest, table["cluster"].to_numpy())
     size = groups["size"].to_numpy(dtype=float)
     weight = between / (between + within / size) if between > 0 else np.zeros(len(size))
-    spread = within / float(size.mean()) + between * (1 - float(weight.mean()))
+    spread = within + between * (1 - float(weight.mean()))
     clusters = {
         history.clusters[int(code)]: float(w * m)
         for code, w, m in zip(groups.index, weight, groups["mean"], strict=True)
