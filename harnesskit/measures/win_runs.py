@@ -188,7 +188,7 @@ def _never_ran(rows: pd.DataFrame, codes: NDArray[np.int64]) -> NDArray[np.bool_
     empty = pd.Series("", index=rows.index)
     status = rows["status"].astype(object).fillna("").astype(str) if "status" in rows else empty
     reason = rows["reason"].astype(object).fillna("").astype(str) if "reason" in rows else empty
-    none = (status == "skipped") | reason.str.partition(":")[0].isin(_NEVER_RAN)
+    none = (status == "skipped") | reason.map(lambda text: text.partition(":")[0]).isin(_NEVER_RAN)
     every = np.ones(n, dtype=bool)
     np.logical_and.at(every, codes, none.to_numpy(dtype=bool))
     return every
