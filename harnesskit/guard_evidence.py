@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from harnesskit.agent_side import AgentSide
+from harnesskit.decisions.promotion import decide_promotion
+from harnesskit.measures.evidence_rows import evidence_frame, row
 from harnesskit.model.errors import WorkspaceError
 from harnesskit.model.promotion_policy import PromotionPolicy
 from harnesskit.model.promotion_results import GUARDS
@@ -18,6 +20,7 @@ from harnesskit.promotion_run import rule_of
 from harnesskit.promotion_trials import Asked, lineage_of, pending, text_of, trials_of
 from harnesskit.trials.promotion_cases import choose_cases
 from harnesskit.trials.promotion_frozen import policy_hash, text_hash
+from harnesskit.trials.promotion_pending import CAN_BE_TRIED
 from harnesskit.workspace.clock import utc_now
 from harnesskit.workspace.decisions import read_decisions
 from harnesskit.workspace.looks import LookRow, record_look
@@ -35,16 +38,34 @@ def stored_evidence(
     """Return what stored trials say about a rule; see `harnesskit.guard_verbs.GuardVerbs.evidence`."""
     from harnesskit.measures.promotion_trial import judging_policy
 
-    rule = rule_of(side, guard_id)
     rules = None if policy is None else judging_policy(policy, by="evidence()")
+    if side.rules.get(guard_id) is None and side.evalset.get(guard_id) is not None:
+        return _case_evidence(tables, side, guard_id, rules)
+    rule = rule_of(side, guard_id)
     trials = trials_of(side.root, rule.rule_id)
-    tried = [row for row in trials if text_of(row) == text_hash(rule.rule)]
+    tried = [one for one in trials if text_of(one) == text_hash(rule.rule)]
     if not tried:
         return _untried(tables, side, rule, rules, trials)
     found = judge_promotion(side.root, tried[-1].run_id, policy=rules, given=tables.given, whole=whole)
     if rules is not None and policy_hash(rules) != policy_hash(PromotionPolicy(**found.frozen["policy"])):
         found = _looked(side, found, rules)
     return found
+
+
+def _case_evidence(
+    tables: StoredRuns, side: AgentSide, case_id: str, policy: PromotionPolicy | None
+) -> PromotionResult:
+    """Return what stored runs say of a case that may become a win."""
+    from harnesskit.win_run import judge_case, trials_of_case
+
+    trials = trials_of_case(side.root, case_id)
+    if trials:
+        return judge_case(side.root, trials[-1].run_id, policy=policy, given=tables.given, cases=tables.table("cases"))
+    asked = policy or PromotionPolicy()
+    rows = [row("pass_rate", "unknown"), row(CAN_BE_TRIED, "unknown", NEVER_TRIED, reason="insufficient_evidence")]
+    evidence = evidence_frame(rows, asked.label)
+    decision = decide_promotion(evidence, policy=asked, subject=case_id, guard_kind="case")
+    return PromotionResult(case_id, "case", decision, evidence, root=tables.given or str(side.root))
 
 
 def _looked(side: AgentSide, found: PromotionResult, policy: PromotionPolicy) -> PromotionResult:
@@ -65,27 +86,31 @@ def _untried(
     tables: StoredRuns, side: AgentSide, rule: RuleRecord, policy: PromotionPolicy | None, earlier: list[RunRow]
 ) -> PromotionResult:
     """Return the verdict on a rule whose present text was in no trial: by runs of another making, or on nothing."""
-    from harnesskit.guard_runs import evidence_of_runs
+    from harnesskit.guard_runs import evidence_of_runs, journaled
 
     rules = policy or PromotionPolicy()
     if not earlier:
         found = evidence_of_runs(tables, rule, rules)
         if found is not None:
             return found
+    said = journaled(tables, rule.rule_id)
     asked = Asked(rules, tables.metrics, given=tables.given or str(side.root))
     if not choose_cases(rule, side.evalset, rules, 0).failures:
         note = "no replayable failure of the eval set shares a label with the rule"
-        return pending(asked, rule, "no_matching_replayable_case", note)
+        return pending(asked, rule, "no_matching_replayable_case", note, said)
     note = f"{NEVER_TRIED}; harness.validate({rule.rule_id!r}) does so"
     if earlier:
         note = "its text has changed since its last trial: it is a new rule, to be tried anew"
-    found = pending(asked, rule, "insufficient_evidence", note)
+    found = pending(asked, rule, "insufficient_evidence", note, said)
     return replace(found, lineage=pd.DataFrame([*lineage_of(earlier)], columns=list(found.lineage.columns)))
 
 
 def guards_frame(tables: StoredRuns, side: AgentSide) -> pd.DataFrame:
-    """Return one row per guard: each rule that is not retired, or was tried."""
-    tried = {row.rule_id for row in trials_of(side.root)}
+    """Return one row per guard: each rule that is not retired, or was tried, and each case tried for a win."""
+    from harnesskit.win_run import cases_tried
+
+    cases = cases_tried(side.root)
+    tried = {one.rule_id for one in trials_of(side.root)}
     cost = _mean_cost(tables)
     signed = _signed(side)
     rows = []
@@ -93,6 +118,10 @@ def guards_frame(tables: StoredRuns, side: AgentSide) -> pd.DataFrame:
         if rule.status in ("candidate", "active") or rule.rule_id in tried:
             found = stored_evidence(tables, side, rule.rule_id, None, whole=False)
             rows.append(_row(found, rule.status, cost, signed.get(rule.rule_id)))
+    for case in side.evalset.cases():
+        if case.id in cases:
+            found = _case_evidence(tables, side, case.id, None)
+            rows.append(_row(found, case.kind, cost, signed.get(case.id)))
     frame = pd.DataFrame(rows, columns=list(GUARDS.columns))
     frame = frame.astype({"runs_needed": "Int64", "looks": "Int64", "cost_estimate": float})
     return frame.sort_values(["kind", "id"], kind="stable", ignore_index=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -83,3 +85,33 @@ def _cases(tables: StoredRuns, candidate: pd.DataFrame) -> set[str]:
     """Return the failures that were replayed, and every protected win."""
     wins = tables.sql("SELECT case_id FROM cases WHERE kind = 'win' AND replayable")["case_id"]
     return {*wins, *candidate["case_id"].dropna()}
+
+
+_OUTCOMES = {
+    "scored": "scored, against a captured score that was selected low",
+    "inconclusive": "without comparable scores",
+    "env_wait_timeout": "never begun, or crashed",
+    "candidate_not_exercised": "that never read the rule",
+}
+
+
+def journaled(tables: StoredRuns, rule_id: str) -> list[str]:
+    """Return what the reference harness decided about a rule, and on what, in words; nothing where it did not."""
+    events = tables.sql(
+        "SELECT type, payload FROM events WHERE rule_id = $rule AND type IN "
+        "('validation_replay_case', 'validation_verdict') ORDER BY \"offset\"",
+        rule=rule_id,
+    )
+    payloads = [(kind, json.loads(text)) for kind, text in events.itertuples(index=False)]
+    verdicts = [one for kind, one in payloads if kind == "validation_verdict" and one.get("outcome") != "pending"]
+    if not verdicts:
+        return []
+    last = verdicts[-1]
+    did = {"promote": "promoted", "retire": "retired"}.get(str(last.get("outcome")), "decided on")
+    counts = Counter(str(one.get("outcome")) for kind, one in payloads if kind == "validation_replay_case")
+    replays = ", ".join(f"{n} {_OUTCOMES.get(name, name)}" for name, n in sorted(counts.items())) or "none"
+    said = (
+        f"The reference {did} it ({last.get('reason')}); its replays: {replays}. None of this is a comparison with "
+        "control runs, so it decides nothing here."
+    )
+    return [said]

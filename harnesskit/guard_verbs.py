@@ -144,11 +144,16 @@ class GuardVerbs(StoredRuns):
 
     async def _one(self, rule_id: str, asked: Any) -> PromotionResult:
         from harnesskit.promotion_run import rule_of, trial
+        from harnesskit.win_run import win_trial
 
-        rule = rule_of(self._side, rule_id)
-        if self._side.agent.replay is None:
-            return self._not_replayed(asked, rule)
-        result = await trial(self._side, rule, asked)
+        case = self._side.rules.get(rule_id) is None and self._side.evalset.get(rule_id) is not None
+        if case and self._side.agent.replay is not None:
+            result = await win_trial(self._side, rule_id, asked)
+        else:
+            rule = rule_of(self._side, rule_id)
+            if self._side.agent.replay is None:
+                return self._not_replayed(asked, rule)
+            result = await trial(self._side, rule, asked)
         self.refresh()
         return result
 

@@ -168,9 +168,9 @@ def stale_since(trials: list[RunRow], fingerprint: Mapping[str, Any]) -> datetim
     return max((at for at in found if at is not None), default=None)
 
 
-def pending(asked: Asked, rule: RuleRecord, reason: str, note: str) -> PromotionResult:
+def pending(asked: Asked, rule: RuleRecord, reason: str, note: str, remarks: Sequence[str] = ()) -> PromotionResult:
     """Return the verdict on a rule that nothing was replayed for: pending, with its reason."""
-    decision, evidence = undecided(rule.rule_id, reason, note, asked.policy)
+    decision, evidence = undecided(rule.rule_id, reason, note, asked.policy, remarks)
     return PromotionResult(rule.rule_id, "rule", decision, evidence, root=asked.given)
 
 

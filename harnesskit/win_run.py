@@ -95,6 +95,12 @@ def trials_of_case(root: Path, case_id: str) -> list[RunRow]:
     return sorted(mine, key=lambda row: (str(row.started_at), row.run_id))
 
 
+def cases_tried(root: Path) -> set[str]:
+    """Return the cases that were tried for a win."""
+    rows = [row for row in map(read_run_row, run_folders(root)) if row.role == "control"]
+    return {case for row in rows if (case := _case_of(row)) is not None}
+
+
 def judge_case(
     root: Path, run_id: str, *, policy: Any = None, given: str = "", cases: pd.DataFrame | None = None
 ) -> PromotionResult:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 
 from harnesskit.decisions.promotion import decide_promotion
@@ -12,7 +14,9 @@ from harnesskit.model.promotion_policy import PromotionPolicy
 CAN_BE_TRIED = "can_be_tried"
 
 
-def undecided(rule_id: str, reason: str, note: str, policy: PromotionPolicy) -> tuple[Decision, pd.DataFrame]:
+def undecided(
+    rule_id: str, reason: str, note: str, policy: PromotionPolicy, remarks: Sequence[str] = ()
+) -> tuple[Decision, pd.DataFrame]:
     """Return the verdict ``pending`` with its rows of evidence.
 
     Parameters
@@ -25,7 +29,9 @@ def undecided(rule_id: str, reason: str, note: str, policy: PromotionPolicy) -> 
         The same in words, a clause.
     policy
         The policy that was asked for.
+    remarks
+        Sentences to say beside it.
     """
     rows = [row("benefit", "unknown"), row(CAN_BE_TRIED, "unknown", note, reason=reason)]
     evidence = evidence_frame(rows, policy.label)
-    return decide_promotion(evidence, policy=policy, subject=rule_id), evidence
+    return decide_promotion(evidence, policy=policy, subject=rule_id, remarks=tuple(remarks)), evidence
