@@ -77,8 +77,12 @@ def _alarmed(alarms: pd.DataFrame, bar: float | None, higher_is_better: bool, by
         usable = rows["status"].astype(object).fillna("").isin(_SCORED).to_numpy(dtype=bool)
     value = np.full(len(rows), np.nan)
     if "value" in rows:
-        value = pd.to_numeric(rows["value"], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-        value[~usable] = np.nan
+        number = pd.to_numeric(rows["value"], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+        odd = rows["value"][np.isnan(number) & rows["value"].notna().to_numpy(dtype=bool)]
+        if len(odd):
+            some = listed(sorted({repr(one) for one in odd}))
+            raise FrameError(f"{by} needs numbers in column 'value' of the alarms; found {some}.")
+        value = np.where(usable, number, np.nan)
     if needs == "alarm":
         answered = usable & rows["alarm"].notna().to_numpy(dtype=bool)
         alarm = answered & rows["alarm"].astype(object).fillna(False).map(_truth(by)).to_numpy(dtype=bool)
