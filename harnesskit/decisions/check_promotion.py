@@ -13,7 +13,7 @@ from harnesskit.model.promotion_policy import PromotionPolicy
 
 MAIN = ("precision", "recall")
 _BY = "decide_promotion()"
-_WORDS = {"precision": "precision", "recall": "recall", "alarm_rate": "share of sessions that it stops"}
+_WORDS = {"precision": "precision", "recall": "recall", "alarm_rate": "share of sessions that it would stop"}
 
 
 def decide_check(

@@ -67,8 +67,10 @@ def _reasons(rows: pd.DataFrame, settled: Settled) -> list[str]:
         said.append(f"The trial has not decided yet{_by(benefit)}{_needed(settled)}.")
     else:
         said += notes(rows, str(first["check"]))
-    if first["check"] != "benefit" or settled.verdict == "promote":
-        said += [_scale(benefit)]
+    if first["check"] == "futility":
+        said.append(_scale(first, f"an effect below {float(first.get('bar') or 0):g}"))
+    elif first["check"] != "benefit" or settled.verdict == "promote":
+        said.append(_scale(benefit, "a benefit"))
     said += notes(rows, "benefit", "missing_data", "breach_rate", "assignment")
     if first["check"] != "randomised":
         said += notes(rows, "randomised")
@@ -83,7 +85,7 @@ def _interval(row: dict[str, Any]) -> str:
     if row.get("low") is None or row.get("high") is None:
         return ""
     low, high = shown(float(row["low"]), float(row["high"]))
-    return f" ({low} to {high})"
+    return f" (95 % on both sides, at every look: {low} to {high})"
 
 
 def _by(row: dict[str, Any]) -> str:
@@ -92,12 +94,12 @@ def _by(row: dict[str, Any]) -> str:
     return f" (change {float(row['estimate']):+.2f}, {int(row.get('n') or 0)} units)"
 
 
-def _scale(row: dict[str, Any]) -> str:
+def _scale(row: dict[str, Any], of: str) -> str:
     if row.get("evidence") is None or row.get("bound") is None:
         return ""
     what = "E-value" if row.get("scale") == "e" else "Z"
     looks = int(row.get("looks") or 0)
-    return f"{what} of the benefit {float(row['evidence']):.3g} against {float(row['bound']):.3g} after {looks} looks."
+    return f"{what} for {of}: {float(row['evidence']):.3g}, bound {float(row['bound']):.3g}, after {looks} looks."
 
 
 def _needed(settled: Settled) -> str:

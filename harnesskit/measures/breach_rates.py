@@ -55,8 +55,8 @@ def breach_rows(units: Units, metric: Metric) -> list[dict[str, Any]]:
             row(
                 "breach_rate",
                 UNKNOWN,
-                f"{k1} of {n1} with the rule, {k0} of {n0} without; Boschloo one-sided p = {p:.3g} at one look; "
-                "decides nothing",
+                f"breaches: {k1} of {n1} with the rule, {k0} of {n0} without; Boschloo one-sided p = {p:.3g} at one "
+                "look; decides nothing",
                 metric=metric.name,
                 scale="share",
                 estimate=k0 / n0 - k1 / n1,

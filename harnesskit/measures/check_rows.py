@@ -151,7 +151,7 @@ def _drift(of: Shadow) -> dict[str, Any]:
     before, after = answered & (place <= last), answered & (place > last)
     if last < 0 or not of.sessions.by_time or not before.any() or not after.any():
         why = "no label yet" if last < 0 else "no times are known" if not of.sessions.by_time else "no session since"
-        return row("drift", MET, f"not asked: {why}")
+        return row("drift", MET, f"drift since the labels was not asked: {why}")
     (k0, n0), (k1, n1) = ((int((alarm & side).sum()), int(side.sum())) for side in (before, after))
     p = float(stats.fisher_exact([[k1, n1 - k1], [k0, n0 - k0]]).pvalue)
     low, high = newcombe((k1, n1), (k0, n0))
@@ -161,7 +161,7 @@ def _drift(of: Shadow) -> dict[str, Any]:
     if len(known) >= BASELINE and len(since):
         z = self_starting(known, since)
         moved += [f"its scores drift {way}" for way, path in (("down", z), ("up", -z)) if cusum(path).alarm is not None]
-    note = "; ".join(moved) or f"{n1} sessions since the newest label, like those before"
+    note = "; ".join(moved) or f"sessions since the newest label ({n1}) are like those before"
     return row("drift", UNKNOWN if moved else MET, note, estimate=k1 / n1 - k0 / n0, low=low, high=high,
                interval_kind="Newcombe", scale="share", n=n1, bar=0.0,
                reason="labels_missing" if moved else None)  # fmt: skip
@@ -191,9 +191,9 @@ def _labels(of: Shadow) -> dict[str, Any]:
     if min(bad, good) < FEW:
         said.append(f"fewer than {FEW} of a kind: not calibrated")
     if of.sessions.disputed:
-        said.append(f"{of.sessions.disputed} with evenly split raters left out")
+        said.append(f"left out for evenly split raters: {of.sessions.disputed}")
     if of.sessions.unknown:
-        said.append(f"{of.sessions.unknown} labels of sessions that it never saw")
+        said.append(f"labels of sessions that it never saw: {of.sessions.unknown}")
     silent = int((labelled & failed & ~of.column("answered")).sum())
     if silent:
         said.append(f"{silent} failures without an answer count as not found")

@@ -192,6 +192,8 @@ def _missing(trial: Trial, held: str | None) -> dict[str, Any]:
     words = (
         f"no score in {int(lost[treated].sum())} of {int(n[treated].sum())} sessions with the rule and "
         f"{int(lost[~treated].sum())} of {int(n[~treated].sum())} without; they count as neither healthy nor breached"
+        if lost.any()
+        else ""
     )
     overall, _ = _missing_shares(trial)
     facts = {"metric": trial.target.name, "estimate": overall, "bar": trial.rules.max_missing, "scale": "share",
@@ -231,7 +233,7 @@ def _assignment(trial: Trial) -> dict[str, Any]:
     said = [
         f"{len(pairs.treated)} pairs"
         + (f", {pairs.unpaired} scored units without a partner" if pairs.unpaired else ""),
-        f"sd of a unit {known.sd:.3f} ({known.source})",
+        f"standard deviation of a session {known.sd:.3f} ({known.source})",
     ]
     if pairs.blocks >= BLOCK:
         said.append(f"{pairs.blocks - pairs.blocks % BLOCK} units in balanced blocks of four")

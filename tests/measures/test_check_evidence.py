@@ -162,8 +162,8 @@ def test_the_newest_label_of_each_rater_and_then_the_majority_counts():
     assert row(evidence, "precision")["n"] == 2
     assert row(evidence, "precision")["estimate"] == 1.0
     note = row(evidence, "labels")["note"]
-    assert "1 with evenly split raters left out" in note
-    assert "1 labels of sessions that it never saw" in note
+    assert "left out for evenly split raters: 1" in note
+    assert "labels of sessions that it never saw: 1" in note
 
 
 def test_a_session_alarms_when_one_of_its_traces_does():
