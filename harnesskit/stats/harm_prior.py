@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from harnesskit.stats.noise import ASSUMED_SD, MIN_SD, robust_sd
+from harnesskit.stats.noise import ASSUMED_SD, MIN_SD
+from harnesskit.stats.win_scatter import Scatter, assumed_correlation, win_scatter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,17 +22,15 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
 
-CORRELATION = 0.5
-"""Correlation of two metrics within a run that is assumed."""
-CLIP = 3.0
-"""Robust standard deviations at which runs are clipped about the median of their win's control runs."""
 LEAST_SPREAD_BANK = 0.02
 LEAST_SPREAD_CAPTURE = 0.06
 """Least standard deviation of the wins' control means; captures are too alike for having been selected."""
 SPREAD_DF = 6.0
 """Degrees of freedom that the mean noise counts for in the noise of one win."""
-COLLAPSE = 0.5
 ONE_RUN = 1e3
+"""Largest factor by which one run may raise the evidence of harm to its win."""
+COLLAPSE = 0.16
+"""The same times the share of low runs, where runs collapse."""
 CAPTURE_DF = 8.0
 """Degrees of freedom of a win's evidence when there is no bank."""
 SINGLE = 0.5
@@ -40,6 +39,7 @@ SINGLE_CAPTURE = 0.1
 STALE_SD = 0.05
 SELECTED = 0.5
 """Standard deviation of the shift of captures: sqrt(stale^2 + (selected * sd of a run)^2)."""
+UNKNOWN_MEAN = 0.5
 UNKNOWN_LEVEL = 10.0
 """Standard deviation of the level when there is neither a capture nor a bank to tell it."""
 UNKNOWN_BETWEEN = 0.20
@@ -115,7 +115,7 @@ def harm_prior(
     sd
         (K,) standard deviation of one run where some win has no bank, see `benefit_noise`; .10 when not given.
     correlation
-        (K, K) of the metrics within a run; .5 between any two when not given.
+        (K, K) of the metrics within a run; when not given the bank's, drawn towards .5 between any two.
     shift
         Expected shift of captures, in standard deviations of a run; below 0: they were selected high. 0 is strict.
     wins
@@ -140,24 +140,20 @@ def harm_prior(
     k = runs.shape[2]
     m = np.isfinite(runs).any(axis=2).sum(axis=1)
     banked = m > 1
-    scatter = _scatter(np.where(banked[:, None, None], runs, np.nan))
-    if banked.all():
-        spread_sd, least = scatter.sd, LEAST_SPREAD_BANK
-    else:
-        given = np.broadcast_to(ASSUMED_SD if sd is None else sd, k)
-        spread_sd, least = np.maximum(given, MIN_SD), LEAST_SPREAD_CAPTURE
-    noise = np.asarray(spread_sd, dtype=float)
-    mean, per_win = _win_means(scatter.clipped, runs)
-    between = _between(mean, per_win, noise, least)
-    level = _column_mean(mean, captured) if captured.any() else _column_mean(mean, m > 0)
-    spread, df = _win_spread(scatter, scatter.clipped_sd, banked, k)
-    shrunk = correlation if correlation is not None else np.full((k, k), CORRELATION) + (1 - CORRELATION) * np.eye(k)
+    told = bool(banked.all())
+    scatter = win_scatter(np.where(banked[:, None, None], runs, np.nan))
+    noise = _noise(scatter, sd, told, k)
+    control = np.where(banked[:, None, None], scatter.clipped, runs)
+    mean, count = _win_means(control)
+    between = _between(mean, count, noise, LEAST_SPREAD_BANK if told else LEAST_SPREAD_CAPTURE)
+    spread, df = _win_spread(scatter, told, k)
+    known = scatter.correlation if told else assumed_correlation(k)
     return HarmPrior(
-        control=np.where(banked[:, None, None], scatter.clipped, runs), centre=scatter.centre, reach=scatter.reach,
-        sd=noise, clipped_sd=np.minimum(scatter.clipped_sd, noise) if banked.all() else noise,
-        correlation=np.asarray(shrunk, dtype=float), level=np.where(np.isfinite(level), level, 0.5), between=between,
-        spread=spread, df=df, single=_single(scatter.low_share) if banked.all() else SINGLE_CAPTURE,
-        one_run=min(ONE_RUN, COLLAPSE / max(scatter.low_share, 1e-9)) if banked.all() else ONE_RUN,
+        control=control, centre=scatter.centre, reach=scatter.reach,
+        sd=noise, clipped_sd=np.minimum(scatter.clipped_sd, noise) if told else noise,
+        correlation=known if correlation is None else np.asarray(correlation, dtype=float),
+        level=_column_mean(mean, captured if captured.any() else m > 0), between=between, spread=spread, df=df,
+        single=_single(scatter.low_share) if told else SINGLE_CAPTURE, one_run=_one_run(scatter) if told else ONE_RUN,
         shift=shift * noise if captured.any() else np.zeros(k),
         level_s2=_level_s2(between, noise, m, banked, captured), captured=captured, banked=banked,
     )  # fmt: skip
@@ -189,17 +185,6 @@ def benefit_noise(cells: Sequence[ArrayLike], *, prior_sd: ArrayLike = ASSUMED_S
     return np.asarray(np.maximum(np.sqrt(squares / df), MIN_SD), dtype=float)
 
 
-class _Scatter(NamedTuple):
-    clipped: Floats
-    centre: Floats
-    reach: Floats
-    sd: Floats
-    clipped_sd: Floats
-    win_s2: Floats
-    win_df: Floats
-    low_share: float
-
-
 def _control_runs(
     bank: ArrayLike | None, captures: ArrayLike | None, wins: int | None, sd: ArrayLike | None
 ) -> tuple[Floats, Bools]:
@@ -225,48 +210,16 @@ def _control_runs(
     return filled, captured
 
 
-def _scatter(runs: Floats) -> _Scatter:
-    """Return how banked runs scatter within their wins, as they are and clipped about their medians."""
-    seen = np.isfinite(runs)
-    count = seen.sum(axis=1)
-    centre = np.full(count.shape, np.nan)
-    some = count > 0
-    if some.any():
-        ordered = np.sort(np.where(seen, runs, np.inf), axis=1)
-        low, high = np.maximum((count - 1) // 2, 0), np.maximum(count // 2, 0)
-        middle = [np.take_along_axis(ordered, at[:, None, :], axis=1)[:, 0] for at in (low, high)]
-        centre[some] = ((middle[0] + middle[1]) / 2)[some]
-    mean = np.where(seen, runs, 0.0).sum(axis=1) / np.maximum(count, 1)
-    away = (runs - mean[:, None, :]) * np.sqrt(count / np.maximum(count - 1, 1))[:, None, :]
-    k = runs.shape[2]
-    robust = np.array([_robust(away[:, :, j]) for j in range(k)])
-    reach = CLIP * robust
-    clipped = np.clip(runs, (centre - reach)[:, None, :], (centre + reach)[:, None, :])
-    free = np.maximum(count - 1, 0).astype(float)
-    s2, clipped_s2 = (_squares(values) for values in (runs, clipped))
-    total = np.maximum(free.sum(axis=0), 1.0)
-    low_share = float((runs - centre[:, None, :] < -reach)[seen].mean()) if seen.any() else 0.0
-    return _Scatter(
-        clipped, centre, reach, np.maximum(np.sqrt(s2.sum(axis=0) / total), MIN_SD),
-        np.maximum(np.sqrt(clipped_s2.sum(axis=0) / total), MIN_SD),
-        clipped_s2 / np.maximum(free, 1.0), free, low_share,
-    )  # fmt: skip
+def _noise(scatter: Scatter, sd: ArrayLike | None, told: bool, k: int) -> Floats:
+    """Return the noise of one run: the bank's, that of clipped runs where runs collapse; else the given one."""
+    if told:
+        return scatter.clipped_sd if scatter.collapses else scatter.sd
+    given = np.asarray(ASSUMED_SD if sd is None else sd, dtype=float)
+    return np.array(np.maximum(np.broadcast_to(given, (k,)), MIN_SD))
 
 
-def _robust(away: Floats) -> float:
-    known = away[np.isfinite(away)]
-    return robust_sd(known) if len(known) else MIN_SD
-
-
-def _squares(runs: Floats) -> Floats:
-    seen = np.isfinite(runs)
-    mean = np.where(seen, runs, 0.0).sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
-    return np.asarray(np.where(seen, (runs - mean[:, None, :]) ** 2, 0.0).sum(axis=1), dtype=float)
-
-
-def _win_means(clipped: Floats, runs: Floats) -> tuple[Floats, Floats]:
-    """Return the control mean of each win and metric, of clipped runs where there are any, and the runs behind it."""
-    values = np.where(np.isfinite(clipped), clipped, runs)
+def _win_means(values: Floats) -> tuple[Floats, Floats]:
+    """Return the control mean of each win and metric, and the runs behind it."""
     seen = np.isfinite(values)
     count = seen.sum(axis=1)
     mean = np.where(seen, values, 0.0).sum(axis=1) / np.maximum(count, 1)
@@ -278,7 +231,7 @@ def _column_mean(mean: Floats, rows: Bools) -> Floats:
     seen = np.isfinite(chosen)
     count = seen.sum(axis=0)
     total = np.where(seen, chosen, 0.0).sum(axis=0)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return np.where(count > 0, total / np.maximum(count, 1), UNKNOWN_MEAN)
 
 
 def _between(mean: Floats, count: Floats, sd: Floats, least: float) -> Floats:
@@ -292,14 +245,20 @@ def _between(mean: Floats, count: Floats, sd: Floats, least: float) -> Floats:
     return found
 
 
-def _win_spread(scatter: _Scatter, sd: Floats, banked: Bools, k: int) -> tuple[Floats, Floats]:
+def _win_spread(scatter: Scatter, told: bool, k: int) -> tuple[Floats, Floats]:
     """Return the variance of a run in each win over the mean of all, and the degrees of freedom of its evidence."""
-    if not banked.all():
-        return np.ones(len(banked)), np.full(len(banked), CAPTURE_DF)
+    wins = len(scatter.win_df)
+    if not told:
+        return np.ones(wins), np.full(wins, CAPTURE_DF)
     used = scatter.win_df > 0
-    ratio = np.where(used, scatter.win_s2 / sd**2, 0.0).sum(axis=1) / np.maximum(used.sum(axis=1), 1)
+    ratio = np.where(used, scatter.win_s2 / scatter.clipped_sd**2, 0.0).sum(axis=1) / np.maximum(used.sum(axis=1), 1)
     e = scatter.win_df.max(axis=1, initial=0.0) * k / (1 + (k - 1) * SHARED_VARIANCE)
     return (e * ratio + SPREAD_DF) / (e + SPREAD_DF), e + SPREAD_DF
+
+
+def _one_run(scatter: Scatter) -> float:
+    """Return by how much one run may raise the evidence of harm: less, the more runs collapse by themselves."""
+    return min(ONE_RUN, COLLAPSE / scatter.low_share) if scatter.collapses else ONE_RUN
 
 
 def _single(low_share: float) -> float:
