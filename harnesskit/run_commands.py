@@ -1,4 +1,4 @@
-"""The commands that run the user's agent: replay, regression, validate."""
+"""The commands that run the user's agent on the eval set: replay, regression."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from harnesskit.model.policy import RegressionPolicy
 from harnesskit.replays.replay import replay
 from harnesskit.reports.model import check_target
 from harnesskit.terminal import print_json, say, strict_code, tell
-from harnesskit.trials.verdict import verdicts_exit_code
 from harnesskit.user_code import load_function
 from harnesskit.workspace.layout import keep_out, workspace_root
 
 
 def run_replay(arguments: Namespace) -> int:
     """Replay cases and store what became of every attempt."""
-    harness = _harness(arguments)
+    harness = harness_of(arguments)
     cases = [case for case in harness.evalset.cases() if _wanted(case, arguments)]
     missing = set(arguments.case or ()) - {case.id for case in cases}
     if missing:
@@ -53,7 +52,7 @@ def run_regression(arguments: Namespace) -> int:
     """Replay the eval set and exit with the verdict."""
     if arguments.out is not None:
         keep_out(root_of(arguments), check_target(arguments.out))  # before anything is replayed
-    harness = _harness(arguments)
+    harness = harness_of(arguments)
     policy = _with_budget(harness.policy(arguments.policy), arguments.budget)
     if arguments.plan:
         return _plan(arguments, harness, policy)
@@ -108,20 +107,8 @@ NO_BANK = (
 )
 
 
-def run_validate(arguments: Namespace) -> int:
-    """Judge the candidate rules and exit with the verdict."""
-    harness = _harness(arguments)
-    verdicts = harness.validate_candidates_now(policy=arguments.policy)
-    if arguments.json:
-        print_json({"verdicts": [verdict.to_dict() for verdict in verdicts]})
-    for verdict in verdicts:
-        tell(arguments, f"{verdict.rule_id}: {verdict.outcome.upper()} ({verdict.validator}): {verdict.reason}")
-    if not verdicts:
-        tell(arguments, "There is no candidate rule to judge.")
-    return strict_code(arguments, harness.problems()) or verdicts_exit_code(verdicts)
-
-
-def _harness(arguments: Namespace) -> Harness:
+def harness_of(arguments: Namespace) -> Harness:
+    """Return the harness of a command that runs the user's agent."""
     given = root_of(arguments)
     function = None if arguments.replay is None else load_function(arguments.replay, default="replay")
     scorer = None

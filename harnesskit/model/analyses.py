@@ -124,9 +124,9 @@ AA_CHECK = Contract(
     grain="verdict",
     key=("verdict",),
     columns={
-        "verdict": "pass, fail or inconclusive",
+        "verdict": "pass, fail or inconclusive; of a promotion: promote, retire or pending",
         "n": "draws that ended so",
-        "draws": "draws made: control runs split at random, so that nothing changed",
+        "draws": "draws made: control runs split at random, or drawn anew, so that nothing changed",
         "share": "share of the draws",
         "low": "lower end of its 95 % interval (Clopper-Pearson)",
         "high": "upper end of that interval",
