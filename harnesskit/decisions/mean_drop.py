@@ -31,15 +31,15 @@ class Mean(NamedTuple):
 def mean_drops(deltas: pd.DataFrame, kind: str = "win") -> pd.DataFrame:
     """Return one row per metric of a kind: ``n_paired, drop, drop_bound, drop_p, drop_all, drop_all_p, ...``.
 
-    The columns are those of the contract ``comparison``. `deltas` is complete: it has ``drop`` on the common scale.
+    The columns are those of the contract ``comparison``. `deltas` is complete: sorted by case, with ``drop`` on the
+    common scale.
     """
     there = (deltas["kind"] == kind) & deltas["drop"].notna()
-    read = deltas.loc[there, ["case_id", "metric", "drop", "cluster", "baseline_source", "tolerance", "unit"]]
-    rows = read.sort_values(["metric", "case_id"], kind="stable")
+    rows = deltas.loc[there, ["case_id", "metric", "drop", "cluster", "baseline_source", "tolerance", "unit"]]
     metric, metrics = pd.factorize(rows["metric"], sort=True)
     drop, cluster = rows["drop"].to_numpy(dtype=float), rows["cluster"].to_numpy(dtype=object)
     source, bar = rows["baseline_source"].to_numpy(dtype=object), (rows["tolerance"] / rows["unit"]).to_numpy()
-    over_all = mean_drop(*_by_case(read))
+    over_all = mean_drop(*_by_case(rows))
     found = []
     for code, name in enumerate(metrics):
         here = np.flatnonzero(metric == code)

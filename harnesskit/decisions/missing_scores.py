@@ -9,10 +9,11 @@ import pandas as pd
 from harnesskit.decisions.wording import counted, name, shown
 from harnesskit.model.analyses import MISSING
 from harnesskit.model.decision import judge
-from harnesskit.model.results import CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from harnesskit.decisions.regression_checks import Check
 
 HOLDS = "holds with the missing scores at their worst"
 _NEEDED = ("kind", "metric", "excessive", "drop_worst", "drop_worst_bound", "tolerance")
@@ -20,7 +21,7 @@ _MOST_MISSING = 0.3
 _UNBOUNDED = "hand in missing_bounds(baseline, candidate) to see whether the verdict holds all the same"
 
 
-def with_missing_scores(checks: pd.DataFrame, wins: pd.DataFrame, missing: pd.DataFrame | None) -> pd.DataFrame:
+def with_missing_scores(checks: list[Check], wins: pd.DataFrame, missing: pd.DataFrame | None) -> list[Check]:
     """Return the checks of a run, and one more per metric in which too many scores are missing to pass without.
 
     More than 30 % of the attempts without a score, or shares that differ by more than 20 points between the sides: the
@@ -30,7 +31,7 @@ def with_missing_scores(checks: pd.DataFrame, wins: pd.DataFrame, missing: pd.Da
     Parameters
     ----------
     checks
-        By the contract ``checks``.
+        Rows by the contract ``checks``.
     wins
         Case deltas of the wins.
     missing
@@ -42,16 +43,11 @@ def with_missing_scores(checks: pd.DataFrame, wins: pd.DataFrame, missing: pd.Da
         A column of `missing` is missing.
     """
     if missing is None:
-        more = _from_counts(wins)
-    else:
-        MISSING.require(missing, *_NEEDED, by="decide_regression()")
-        chosen = missing[(missing["kind"] == "win") & missing["excessive"].astype(bool)]
-        judged = chosen[chosen["metric"].isin(set(wins.loc[wins["judged"], "metric"]))]
-        more = [_bounded(row) for row in judged.sort_values("metric").to_dict("records")]
-    if not more:
-        return checks
-    frame = pd.DataFrame(more, columns=list(CHECKS.columns)).astype(checks.dtypes.to_dict())
-    return pd.concat([checks, frame], ignore_index=True)
+        return [*checks, *_from_counts(wins)]
+    MISSING.require(missing, *_NEEDED, by="decide_regression()")
+    chosen = missing[(missing["kind"] == "win") & missing["excessive"].astype(bool)]
+    judged = chosen[chosen["metric"].isin(set(wins.loc[wins["judged"], "metric"].unique()))]
+    return [*checks, *(_bounded(row) for row in judged.sort_values("metric").to_dict("records"))]
 
 
 def missing_evidence(missing: pd.DataFrame | None) -> list[dict[str, Any]]:

@@ -12,7 +12,16 @@ from harnesskit.decisions.evidence_text import encoded_columns
 from harnesskit.decisions.mean_drop import mean_drops
 from harnesskit.decisions.mean_trials import is_mean_check, plan_mean, plan_sentence
 from harnesskit.decisions.missing_scores import missing_evidence, with_missing_scores
-from harnesskit.decisions.regression_checks import GLOBAL, PROTECTED, Asked, floor_checks, margin_checks, trial_checks
+from harnesskit.decisions.regression_checks import (
+    GLOBAL,
+    PROTECTED,
+    Asked,
+    Check,
+    checks_frame,
+    floor_checks,
+    margin_checks,
+    trial_checks,
+)
 from harnesskit.decisions.regression_reasons import (
     MOST_TRIALS,
     open_points,
@@ -29,6 +38,11 @@ from harnesskit.model.policy import RegressionPolicy
 from harnesskit.model.results import CASE_DELTAS, COMPARISON
 
 _NAMES = ("case_id", "kind", "metric", "status", "reason", "baseline_source", "interval_kind", "cluster", "note")
+_CHECKED = (
+    *("case_id", "kind", "metric", "status", "n_baseline", "n_candidate", "candidate", "delta", "baseline_source"),
+    *("n_unscored", "higher_is_better", "unit", "tolerance", "cluster"),
+)
+"""What the checks read; the other columns are for the reasons."""
 _EVIDENCE = (
     *("case_id", "kind", "metric", "n_baseline", "n_candidate", "baseline", "candidate", "low", "high"),
     *("status", "suspect", "baseline_source", "n_unscored"),
@@ -96,8 +110,9 @@ def decide_regression(
     win = rows["kind"] == "win"
     wins = rows if win.all() else rows[win]
     judged = rows if rules.margin is not None else wins
-    checks = _checks(rows, wins, rules, asked, comparison, missing)
-    verdict, deciding = _verdict(checks)
+    found = _checks(rows, wins, rules, asked, comparison, missing)
+    verdict, deciding = _verdict(found)
+    checks = checks_frame(found)
     plan = plan_mean(wins, checks, rules) if verdict == "inconclusive" and is_mean_check(deciding) else None
     reasons = [
         *regressed_reasons(judged, rules),
@@ -132,8 +147,9 @@ def regression_verdict(deltas: pd.DataFrame, *, policy: str | RegressionPolicy =
     'fail'
     """
     rules = RegressionPolicy.parse(policy)
-    rows = _completed(deltas, rules)
-    return _verdict(_checks(rows, rows[rows["kind"] == "win"], rules, Asked(0, 0), None, None))[0]
+    rows = _completed(deltas[[name for name in _CHECKED if name in deltas]], rules)
+    win = rows["kind"] == "win"
+    return _verdict(_checks(rows, rows if win.all() else rows[win], rules, Asked(0, 0), None, None))[0]
 
 
 def _checks(
@@ -143,7 +159,7 @@ def _checks(
     asked: Asked,
     comparison: pd.DataFrame | None,
     missing: pd.DataFrame | None,
-) -> pd.DataFrame:
+) -> list[Check]:
     """Return what the rule of a policy asks for, and whether it is met."""
     if rules.margin is not None:
         return margin_checks(rows, asked)
@@ -152,14 +168,19 @@ def _checks(
     return with_missing_scores(trial_checks(wins, _means(rows, comparison), rules, asked), wins, missing)
 
 
-def _verdict(checks: pd.DataFrame) -> tuple[str, str]:
+def _verdict(checks: list[Check]) -> tuple[str, str]:
     """Return the verdict and the check that decided; the test over all wins can fail a run, but none waits for it."""
-    unmet = checks.loc[checks["state"] == "unmet", "check"].tolist()
+    unmet = [row["check"] for row in checks if row["state"] == "unmet"]
     if unmet:
         return "fail", str(unmet[0])
-    each = (checks["check"] == PROTECTED) & (checks["n"] > 0)  # most wins undecided: the checks of the mean decide
-    unknown = checks.loc[(checks["state"] == "unknown") & (checks["check"] != GLOBAL) & ~each, "check"].tolist()
-    return ("inconclusive", str(unknown[0])) if unknown else ("pass", str(checks["check"].iloc[0]))
+    waits = [
+        row["check"]
+        for row in checks
+        if row["state"] == "unknown"
+        and row["check"] != GLOBAL
+        and not (row["check"] == PROTECTED and row["n"])  # most wins undecided: the checks of the mean decide
+    ]
+    return ("inconclusive", str(waits[0])) if waits else ("pass", str(checks[0]["check"]))
 
 
 def _refuse_other_frames(deltas: pd.DataFrame) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,8 @@ from harnesskit.model.decision import judge
 from harnesskit.model.results import CHECKS, PLANNED
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from harnesskit.model.policy import RegressionPolicy
 
 PROTECTED = "wins protected"
@@ -36,6 +38,10 @@ def mean_check(metric: str) -> str:
     return f"mean drop in {metric}"
 
 
+Check: TypeAlias = dict[str, Any]
+"""A row of the contract ``checks``; what is not named is missing."""
+
+
 class Asked(NamedTuple):
     """How many cases a run was asked to replay, and how many of their results are not known."""
 
@@ -46,37 +52,38 @@ class Asked(NamedTuple):
 NOTHING_LOST = Asked(0, 0)
 
 
-def trial_checks(wins: pd.DataFrame, means: pd.DataFrame, policy: RegressionPolicy, asked: Asked) -> pd.DataFrame:
+def trial_checks(wins: pd.DataFrame, means: pd.DataFrame, policy: RegressionPolicy, asked: Asked) -> list[Check]:
     """Return the checks of a run that is judged by statistics."""
     rows = [_protected(wins, "win"), _coverage(wins, wins["delta"].notna() & wins["judged"], policy, asked)]
     if policy.trials is not None:
         rows.append(_plan(wins, policy, policy.trials))
     means = means[means["kind"] == "win"]
-    drops = [_mean_drop(wins, row, policy) for row in _with_baseline(wins, means)]
+    known = {str(row["metric"]): row for row in means.to_dict("records")}
+    drops = [_mean_drop(row, known.get(row.metric, {}), policy) for row in _with_baseline(wins)]
     rows += drops or [{"check": "mean drop", "state": "unknown", "n": 0, "note": "no win has a change to average"}]
     if policy.alpha_global:
         off_plan = any(row["check"] == PLANNED and row["state"] != "met" for row in rows)
         rows.append(_not_tested("the plan is not met") if off_plan else _global(means, policy))
-    return _frame(rows)
+    return rows
 
 
-def floor_checks(wins: pd.DataFrame, policy: RegressionPolicy, asked: Asked) -> pd.DataFrame:
+def floor_checks(wins: pd.DataFrame, policy: RegressionPolicy, asked: Asked) -> list[Check]:
     """Return the checks of a run that is held against a floor."""
     scored = wins["candidate"].notna() & wins["status"].isin(["regressed", "unchanged"])
-    return _frame([_protected(wins, "win", "fell below the floor"), _coverage(wins, scored, policy, asked)])
+    return [_protected(wins, "win", "fell below the floor"), _coverage(wins, scored, policy, asked)]
 
 
-def margin_checks(deltas: pd.DataFrame, asked: Asked) -> pd.DataFrame:
+def margin_checks(deltas: pd.DataFrame, asked: Asked) -> list[Check]:
     """Return the check of the reference's rule, no case of either kind fell by the margin, and what is not known."""
     rows = [_protected(deltas, "case") | {"check": CASES}]
     if asked.n_unknown:
         n, lost = asked
         share = (n - lost) / n
         rows.append({"check": KEPT, "state": "unknown", "estimate": share, "bar": 1.0, "n": n, "note": _lost(asked)})
-    return _frame(rows)
+    return rows
 
 
-def _protected(rows: pd.DataFrame, noun: str, worse_is: str = "got worse") -> dict[str, Any]:
+def _protected(rows: pd.DataFrame, noun: str, worse_is: str = "got worse") -> Check:
     """Return the check that nothing got worse: unknown when most of what was compared could not be decided."""
     compared = rows["judged"] & rows["compared"]
     worse = set(rows.loc[rows["status"] == "regressed", "case_id"])
@@ -91,7 +98,7 @@ def _protected(rows: pd.DataFrame, noun: str, worse_is: str = "got worse") -> di
 
 def _coverage(
     wins: pd.DataFrame, scored: pd.Series[Any], policy: RegressionPolicy, asked: Asked = NOTHING_LOST
-) -> dict[str, Any]:
+) -> Check:
     """Return the check that the wins are scored; a result that is not known may be a win's, so it counts as one."""
     known, got = wins["case_id"].nunique(), wins.loc[scored, "case_id"].nunique()
     n = known + asked.n_unknown
@@ -110,7 +117,7 @@ def _lost(asked: Asked) -> str:
     return f"{asked.n_unknown} of {counted(asked.n_asked, 'result')} were not kept"
 
 
-def _plan(wins: pd.DataFrame, policy: RegressionPolicy, planned: int) -> dict[str, Any]:
+def _plan(wins: pd.DataFrame, policy: RegressionPolicy, planned: int) -> Check:
     """Return the check that the trials of a fixed plan are there, scored or not, of each win in every metric."""
     have = wins["n_candidate"].fillna(0).astype(int) + wins["n_unscored"].fillna(0).astype(int)
     least = have[wins["status"] != "skipped"].groupby(wins["case_id"], observed=True).min()
@@ -122,18 +129,32 @@ def _plan(wins: pd.DataFrame, policy: RegressionPolicy, planned: int) -> dict[st
     return {"check": PLANNED, "state": state, "estimate": share, "bar": policy.min_coverage, "n": n, "note": note}
 
 
-def _with_baseline(wins: pd.DataFrame, means: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return a row per metric that some win has a baseline in: its mean drop, or nothing when none was compared."""
-    asked = wins.loc[(wins["n_baseline"] > 0) & wins["judged"] & (wins["status"] != "skipped"), "metric"]
-    known = {str(row["metric"]): {str(k): v for k, v in row.items()} for row in means.to_dict("records")}
-    return [{**known.get(metric, {}), "metric": metric} for metric in sorted(asked.unique())]
+class _Asked(NamedTuple):
+    """The wins that have a baseline in a metric and were not skipped, and those with a score on both sides."""
+
+    metric: str
+    asked: int
+    got: int
+    captured: bool
 
 
-def _mean_drop(wins: pd.DataFrame, row: dict[str, Any], policy: RegressionPolicy) -> dict[str, Any]:
-    metric = row["metric"]
-    rows = (wins["metric"] == metric) & (wins["n_baseline"] > 0) & (wins["status"] != "skipped")
-    here = wins.loc[rows, ["delta", "baseline_source"]]
-    asked, got = len(here), int(here["delta"].notna().sum())
+def _with_baseline(wins: pd.DataFrame) -> list[_Asked]:
+    """Return a row per metric that some win has a baseline in, and that a verdict is possible on."""
+    metric, metrics = pd.factorize(wins["metric"], sort=True)
+    rows = (wins["n_baseline"].fillna(0) > 0).to_numpy(dtype=bool) & (wins["status"] != "skipped").to_numpy(dtype=bool)
+    captured = (wins["baseline_source"] == "captured").to_numpy(dtype=bool)
+    flags = (wins["judged"].to_numpy(), np.ones(len(wins), dtype=bool), wins["delta"].notna().to_numpy(), captured)
+    judged, asked, got, of_captured = (np.bincount(metric[rows & flag], minlength=len(metrics)) for flag in flags)
+    return [
+        _Asked(str(name), int(asked[at]), int(got[at]), bool(of_captured[at]))
+        for at, name in enumerate(metrics)
+        if judged[at]
+    ]
+
+
+def _mean_drop(here: _Asked, row: dict[Hashable, Any], policy: RegressionPolicy) -> Check:
+    """Return the check of one metric; `row` is its mean drop, or nothing when none was compared."""
+    metric, asked, got, captured = here
     bar = _number(row.get("tolerance"), policy.tolerance)
     drop, high = _number(row.get("drop")), _number(row.get("drop_bound"))
     state = judge(None, high, bar, at_most=True)
@@ -142,7 +163,7 @@ def _mean_drop(wins: pd.DataFrame, row: dict[str, Any], policy: RegressionPolicy
     else:
         texts = shown(drop, high, bar)
         note = f"mean drop {texts[0]}, at most {texts[1]} with 95 % confidence; {texts[2]} would be too much"
-    if state != "met" and (here["baseline_source"] == "captured").any() and drop > bar:
+    if state != "met" and captured and drop > bar:
         size = shown(drop, bar)[0]
         note = f"{size} mean drop against captured scores, which alone never fails a run; replay a control run"
     if got < policy.min_coverage * asked - 1e-9:
@@ -151,11 +172,11 @@ def _mean_drop(wins: pd.DataFrame, row: dict[str, Any], policy: RegressionPolicy
     return {"check": mean_check(metric), "state": "met" if state == "met" else "unknown", **found}
 
 
-def _not_tested(why: str) -> dict[str, Any]:
+def _not_tested(why: str) -> Check:
     return {"check": GLOBAL, "state": "unknown", "bar": 0.0, "n": 0, "note": f"not tested: {why}"}
 
 
-def _global(means: pd.DataFrame, policy: RegressionPolicy) -> dict[str, Any]:
+def _global(means: pd.DataFrame, policy: RegressionPolicy) -> Check:
     """Return the test of a small loss everywhere: half of alpha_global for all metrics together, half for each (Holm).
 
     It decides only on control baselines (captured wins fall by selection alone), from 10 wins on, and for a drop of at
@@ -186,6 +207,7 @@ def _number(value: Any, missing: float = float("nan")) -> float:
     return missing if value is None or pd.isna(value) else float(value)
 
 
-def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def checks_frame(rows: list[Check]) -> pd.DataFrame:
+    """Return checks as a frame by the contract ``checks``."""
     frame = pd.DataFrame(rows, columns=list(CHECKS.columns))
     return frame.astype({"estimate": float, "low": float, "high": float, "bar": float, "n": "Int64"})

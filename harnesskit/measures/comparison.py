@@ -6,21 +6,27 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from harnesskit.measures.clusters import both_intervals, groups_of
 from harnesskit.measures.pairing import RECORDED
 from harnesskit.model.contract import require_kinds
 from harnesskit.model.decision import CASE_STATUSES
+from harnesskit.model.names import in_order, names_if_text
 from harnesskit.model.results import CASE_DELTAS, COMPARISON, ONLY_BASELINE, ONLY_CANDIDATE
 from harnesskit.stats.intervals import MeanInterval, mean_interval, mean_upper
 from harnesskit.stats.noise import MIN_SD
+from harnesskit.stats.tails import t_sf
 
 CAPTURED = (
     "captured baseline: the scores are why the cases were kept, so part of the change is selection "
     "(wins tend to fall, failures to rise)"
 )
 _CLIPPED_SHARE = 0.05
+_NAMES = ("case_id", "kind", "metric", "status", "reason", "baseline_source", "interval_kind", "cluster", "note")
+_READ = (
+    *("delta", "baseline", "candidate", "n_baseline", "n_candidate", "unit", "higher_is_better", "tolerance"),
+    *("n_clipped", *_NAMES),
+)
 _COUNTS = tuple(c for c in COMPARISON.columns if c.startswith("n_"))
 
 
@@ -59,10 +65,11 @@ def compare_runs(deltas: pd.DataFrame) -> pd.DataFrame:
     if "kind" in deltas:
         require_kinds(deltas["kind"], by="compare_runs()")
     known = _completed(deltas)
-    rows = [
-        {"kind": kind, "metric": metric, **_summary(group), **_overall(known[known["kind"] == kind])}
-        for (kind, metric), group in known.groupby(["kind", "metric"], sort=True)
-    ]
+    rows = []
+    for kind, of_kind in known.groupby("kind", sort=True, observed=True):
+        overall = _overall(of_kind)
+        for metric, group in of_kind.groupby("metric", sort=True, observed=True):
+            rows.append({"kind": kind, "metric": metric, **_summary(group), **overall})
     frame = pd.DataFrame(rows, columns=list(COMPARISON.columns))
     return COMPARISON.order(frame.astype(dict.fromkeys(_COUNTS, "Int64")))
 
@@ -80,7 +87,8 @@ def percent_change(baseline: float, delta: float) -> float:
 
 def _completed(deltas: pd.DataFrame) -> pd.DataFrame:
     """Return the columns that a summary reads, hand-made frames filled with what is assumed of them."""
-    out = deltas.reset_index(drop=True)
+    out = deltas[[name for name in _READ if name in deltas]].reset_index(drop=True)
+    out = out.assign(**{name: names_if_text(out[name]) for name in _NAMES if name in out})
     paired = out["delta"].notna().astype(int)
     defaults: dict[str, Any] = {
         "kind": "win", "baseline": np.nan, "candidate": np.nan, "status": None, "n_baseline": paired,
@@ -91,14 +99,19 @@ def _completed(deltas: pd.DataFrame) -> pd.DataFrame:
     for name, value in defaults.items():
         if name not in out:
             out[name] = value
-    out["kind"] = out["kind"].astype(object).where(out["kind"].notna() & (out["kind"] != ""), "win")
+    blank = out["kind"].isna() | (out["kind"] == "")
+    if blank.any():
+        out["kind"] = out["kind"].astype(object).mask(blank, "win")
     sign = np.where(out["higher_is_better"].eq(False).fillna(False).astype(bool), 1.0, -1.0)
     out["drop"] = sign * out["delta"].astype(float) / out["unit"].astype(float)
+    if in_order(out["case_id"], out["metric"]):
+        return out
     return out.sort_values(["case_id", "metric"], kind="stable", ignore_index=True)
 
 
 def _summary(group: pd.DataFrame) -> dict[str, Any]:
-    paired = group[group["delta"].notna()]
+    has = group["delta"].notna()
+    paired = group if has.all() else group[has]
     unit = float(paired["unit"].iloc[0]) if len(paired) and pd.notna(paired["unit"].iloc[0]) else float("nan")
     change = _mean(paired["delta"], paired["cluster"], 1.0 if np.isnan(unit) else unit)
     drop = _mean(paired["drop"], paired["cluster"], 1.0) if not np.isnan(unit) else _nothing()
@@ -128,8 +141,8 @@ def _over_cases_and_clusters(paired: pd.DataFrame) -> dict[str, Any]:
 
 def _case_counts(group: pd.DataFrame) -> dict[str, int]:
     before, after = group["n_baseline"].fillna(0) > 0, group["n_candidate"].fillna(0) > 0
-    both = group[~group["reason"].isin([ONLY_BASELINE, ONLY_CANDIDATE])]
-    counts = {f"n_{status}": int((both["status"] == status).sum()) for status in CASE_STATUSES}
+    both = group.loc[~group["reason"].isin([ONLY_BASELINE, ONLY_CANDIDATE]), "status"]
+    counts = {f"n_{status}": int((both == status).sum()) for status in CASE_STATUSES}
     return {
         "n_cases": len(group),
         "n_paired": int(group["delta"].notna().sum()),
@@ -141,9 +154,10 @@ def _case_counts(group: pd.DataFrame) -> dict[str, int]:
 
 def _overall(kind: pd.DataFrame) -> dict[str, float]:
     """Return the mean drop over cases of their mean over metrics, and its one-sided p-value."""
-    judged = kind[kind["drop"].notna()]
-    by_case = judged.groupby("case_id", sort=True).agg(drop=("drop", "mean"), cluster=("cluster", "first"))
-    interval = _mean(by_case["drop"], by_case["cluster"], 1.0)
+    judged = kind.loc[kind["drop"].notna(), ["case_id", "drop", "cluster"]]
+    by_case = judged.groupby("case_id", sort=True, observed=True)
+    cluster = by_case["cluster"].first() if judged["cluster"].notna().any() else judged["cluster"].head(0)
+    interval = _mean(by_case["drop"].mean(), cluster, 1.0)
     return {"drop_all": interval.mean + 0.0, "drop_all_p": _p_drop(interval)}
 
 
@@ -156,7 +170,7 @@ def _nothing() -> MeanInterval:
 
 
 def _p_drop(drop: MeanInterval) -> float:
-    return float(stats.t.sf(drop.mean / drop.se, drop.df)) if drop.kind else float("nan")
+    return float(t_sf(drop.mean / drop.se, drop.df)) if drop.kind else float("nan")
 
 
 def _source(paired: pd.DataFrame) -> str | None:
@@ -167,11 +181,11 @@ def _source(paired: pd.DataFrame) -> str | None:
 def _warning(group: pd.DataFrame, paired: pd.DataFrame, unit: float) -> str | None:
     doubts = []
     if len(paired) and np.isnan(unit):
-        said = paired["reason"].dropna().tolist()
+        said = paired["reason"].dropna().head(1).tolist()
         doubts.append(str(said[0]) if said else "no verdict is possible on this metric")
-    apart = group[group["delta"].isna() & (group["n_baseline"].fillna(0) > 0) & (group["n_candidate"].fillna(0) > 0)]
-    doubts += [f"not compared, {reason}" for reason in sorted(set(apart["reason"].dropna()))[:1]]
-    doubts += sorted({str(note) for note in paired["note"].dropna() if str(note).startswith(RECORDED)})[:1]
+    apart = group["delta"].isna() & (group["n_baseline"].fillna(0) > 0) & (group["n_candidate"].fillna(0) > 0)
+    doubts += [f"not compared, {reason}" for reason in sorted(set(group.loc[apart, "reason"].dropna()))[:1]]
+    doubts += sorted(n for n in map(str, paired["note"].dropna().unique()) if n.startswith(RECORDED))[:1]
     if (paired["baseline_source"] == "captured").any():
         doubts.append(CAPTURED)
     if len(paired) < 2:
@@ -181,6 +195,6 @@ def _warning(group: pd.DataFrame, paired: pd.DataFrame, unit: float) -> str | No
     runs = float((paired["n_baseline"] + paired["n_candidate"]).sum())
     if runs and float(paired["n_clipped"].sum()) / runs > _CLIPPED_SHARE:
         doubts.append("more than 5 % of the runs lie far from their case: some runs collapse")
-    if "interval_kind" in paired and paired["interval_kind"].astype(str).str.contains("repeats alike").any():
+    if "interval_kind" in paired and any("repeats alike" in str(kind) for kind in paired["interval_kind"].unique()):
         doubts.append("most repeats give the same score: they may not be independent")
     return "; ".join(doubts) or None

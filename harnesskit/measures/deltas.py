@@ -87,8 +87,11 @@ def case_deltas(
     return judge_pairs(pairs, scales(pairs, known), rules)
 
 
-def judge_pairs(pairs: Pairs, scale: pd.DataFrame, rules: RegressionPolicy) -> pd.DataFrame:
-    """Return the case deltas of sides that are matched already: the second half of `case_deltas`."""
+def judge_pairs(pairs: Pairs, scale: pd.DataFrame, rules: RegressionPolicy, *, as_text: bool = True) -> pd.DataFrame:
+    """Return the case deltas of sides that are matched already: the second half of `case_deltas`.
+
+    Without `as_text` names stay categoricals: a simulation that hands its deltas on spells no text.
+    """
     work = _working_columns(pairs, scale, rules)
     out = work | rule_for(rules)(work, rules)._asdict()
     source = np.where(work["n_baseline"] == 0, -1, work["captured"])
@@ -97,7 +100,8 @@ def judge_pairs(pairs: Pairs, scale: pd.DataFrame, rules: RegressionPolicy) -> p
     texts |= {name: named(out[name]) for name in ("interval_kind", "status", "reason", "note")}
     texts["baseline_source"] = of_codes(source, ["control", "captured"])
     texts["policy"] = of_codes(np.zeros(len(pairs.cells), dtype=int), [rules.label])
-    columns = {name: spelled(column) for name, column in texts.items()} | {c: _counts(out[c]) for c in _COUNTS}
+    columns = {name: spelled(column) if as_text else column for name, column in texts.items()}
+    columns |= {name: _counts(out[name]) for name in _COUNTS}
     return pd.DataFrame({name: columns[name] if name in columns else out[name] for name in CASE_DELTAS.columns})
 
 

@@ -40,7 +40,7 @@ def names_if_text(column: pd.Series[Any]) -> pd.Series[Any]:
     >>> names_if_text(pd.Series(["b", None])).cat.categories.tolist(), names_if_text(pd.Series([1, 2])).tolist()
     (['b'], [1, 2])
     """
-    if pd.api.types.is_numeric_dtype(column.dtype):
+    if pd.api.types.is_numeric_dtype(column.dtype) or _is_named(column):
         return column
     codes, values = pd.factorize(column)
     texts = np.asarray(values, dtype=object)
@@ -48,6 +48,14 @@ def names_if_text(column: pd.Series[Any]) -> pd.Series[Any]:
         return column
     names, of = np.unique(texts, return_inverse=True)
     return pd.Series(of_codes(np.append(of, -1)[codes], names), index=column.index)
+
+
+def _is_named(column: pd.Series[Any]) -> bool:
+    """Whether a column is a sorted categorical of texts already."""
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return False
+    names = column.cat.categories
+    return names.dtype == object and names.is_monotonic_increasing and all(isinstance(name, str) for name in names)
 
 
 def in_order(*columns: pd.Series[Any]) -> bool:

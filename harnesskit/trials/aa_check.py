@@ -1,4 +1,4 @@
-"""The A/A check: how often this gate, on this data, would have failed a change that changes nothing."""
+"""The A/A check: how often this policy, on this data, would have failed, or let through, what changes nothing."""
 
 from __future__ import annotations
 
@@ -19,9 +19,13 @@ from harnesskit.model.analyses import AA_CHECK
 from harnesskit.model.decision import REGRESSION_VERDICTS
 from harnesskit.model.errors import listed
 from harnesskit.model.metrics import Metric, Metrics
+from harnesskit.model.names import row_numbers
 from harnesskit.model.policy import RegressionPolicy
+from harnesskit.model.promotion_policy import PromotionPolicy
 from harnesskit.model.views import CASE_SCORES
+from harnesskit.stats.cells import cell_order
 from harnesskit.stats.intervals import clopper_pearson
+from harnesskit.trials.promotion_aa import promotion_aa
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,12 +56,13 @@ class _Control(NamedTuple):
 def aa_check(
     scores: pd.DataFrame,
     *,
-    policy: str | RegressionPolicy = "default",
+    policy: str | RegressionPolicy | PromotionPolicy = "default",
     draws: int = 200,
     seed: int = 0,
     metrics: Iterable[Metric] | None = None,
+    target_metric: str | None = None,
 ) -> pd.DataFrame:
-    """Say how often a gate fails a change that changes nothing: one row per verdict.
+    """Say how often a change that changes nothing would fail, or pass, a policy: one row per verdict.
 
     Every draw splits the control runs of each win at random into a baseline and a candidate (all metrics of a run stay
     together) and judges them as stored trials: `case_deltas` and `decide_regression`. Both sides are the same agent, so
@@ -72,20 +77,26 @@ def aa_check(
         frame with ``case_id, metric, value``; used when there: ``kind`` (default win), ``trial``, ``run_id``,
         ``sample_id``. Without these, the n-th rows of a case in its metrics are one run.
     policy
-        As for `harnesskit.case_deltas`.
+        As for `harnesskit.case_deltas`. A `harnesskit.PromotionPolicy`, or the name of one that is no regression
+        policy (``budgeted``, ``open_ended``, ``certified``, ``budgeted:20``): whole trials of a rule that does nothing
+        are played on the banks of failures and wins, each run drawn by the spread of its case, and every ``promote``
+        is a useless rule that would have passed.
     draws
-        Number of splits, at least 1.
+        Number of splits, or of trials, at least 1.
     seed
         Seed of the splits.
     metrics
         Declarations of metrics.
+    target_metric
+        Promotion: the metric that the rule is to improve; the outcome where it is known, else the one that most
+        failures have.
 
     Returns
     -------
     DataFrame
-        By the contract ``A/A check``: pass, fail, inconclusive. The interval is that of the draws (Clopper-Pearson);
-        they share the same control runs, which it does not cover. Without two control runs of a win there is no draw,
-        and ``warning`` says so.
+        By the contract ``A/A check``: pass, fail, inconclusive (promotion: promote, retire, pending). The interval is
+        that of the draws (Clopper-Pearson); they share the same control runs, which it does not cover. Without two
+        control runs of a win (promotion: of a failure) there is no draw, and ``warning`` says so.
 
     Raises
     ------
@@ -102,7 +113,15 @@ def aa_check(
     """
     if draws < 1:
         raise ValueError(f"aa_check() needs draws of at least 1, found {draws}")
-    rules, known = RegressionPolicy.parse(policy), Metrics.of(metrics)
+    known = Metrics.of(metrics)
+    guard = policy if isinstance(policy, PromotionPolicy) else _promotion_named(policy)
+    if guard is not None:
+        CASE_SCORES.require(scores, "case_id", "metric", "value", by="aa_check()")
+        rows = _control_rows(scores).reset_index(drop=True)
+        return promotion_aa(
+            rows, _run_numbers(rows), policy=guard, draws=draws, seed=seed, metrics=known, target_metric=target_metric
+        )
+    rules = RegressionPolicy.parse(policy if isinstance(policy, str | RegressionPolicy) else "default")
     control = _control(scores, known)
     size = _candidate_runs(control.runs, rules)
     if not (size > 0).any():
@@ -112,7 +131,7 @@ def aa_check(
     verdicts: list[str] = []
     blamed: Counter[str] = Counter()
     for _ in range(draws):
-        deltas = judge_pairs(_dealt(control, size, rng), scale, rules)
+        deltas = judge_pairs(_dealt(control, size, rng), scale, rules, as_text=False)
         verdicts.append(regression_verdict(deltas, policy=rules))
         blamed.update(set(deltas.loc[deltas["status"] == "regressed", "case_id"]))
     used = size > 0
@@ -127,6 +146,12 @@ def aa_check(
     return AA_CHECK.order(frame.astype({"n": "Int64", "draws": "Int64", "n_cases": "Int64"}))
 
 
+def _promotion_named(policy: str | RegressionPolicy) -> PromotionPolicy | None:
+    """Return the policy of a name that judges guards and no regression run, None for any other."""
+    named = isinstance(policy, str) and policy.partition(":")[0] in ("budgeted", "open_ended", "certified")
+    return PromotionPolicy.parse(str(policy)) if named else None
+
+
 def _control(scores: pd.DataFrame, known: Metrics) -> _Control:
     """Return the control runs of wins, each with a number of its own."""
     CASE_SCORES.require(scores, "case_id", "metric", "value", by="aa_check()")
@@ -138,7 +163,9 @@ def _control(scores: pd.DataFrame, known: Metrics) -> _Control:
     cells = pairs.cells[wins].reset_index(drop=True).assign(n_unscored=0, n_skipped=0, captured=False)
     scored = pairs.trials[(pairs.trials["state"] == SCORED) & wins[pairs.trials["cell"]]]
     cell = (np.cumsum(wins) - 1)[scored["cell"].to_numpy(dtype=np.int64)]
-    seen, number = np.unique(scored["fingerprint"].astype(int).to_numpy(dtype=np.int64), return_inverse=True)
+    seen, number = np.unique(
+        scored["fingerprint"].astype(object).astype(int).to_numpy(dtype=np.int64), return_inverse=True
+    )
     case = np.zeros(len(seen), dtype=np.int64)
     case_of_cell, cases = pd.factorize(cells["case_id"])
     case[number] = case_of_cell[cell]
@@ -191,17 +218,13 @@ def _dealt(control: _Control, size: Ints, rng: np.random.Generator) -> Pairs:
     cells, runs = control.pairs.cells, control.pairs.runs
     use = (size > 0)[control.case][runs["run"].to_numpy()]
     run = runs["run"].to_numpy(dtype=np.int64)[use]
-    dealt = pd.DataFrame(
-        {
-            "cell": runs["cell"].to_numpy(dtype=np.int64)[use],
-            "arm": arm[run],
-            "value": runs["value"].to_numpy(dtype=float)[use],
-            "group": control.condition[run],
-        }
-    ).sort_values(["cell", "arm", "group", "value"], ignore_index=True)
+    cell, value = runs["cell"].to_numpy(dtype=np.int64)[use], runs["value"].to_numpy(dtype=float)[use]
+    side, group = arm[run], control.condition[run]
+    by = cell_order(value, row_numbers(cell, side, group))
+    dealt = pd.DataFrame({"cell": cell[by], "arm": side[by], "value": value[by], "group": group[by]})
     count = {
-        f"n_{side}": np.bincount(dealt.loc[dealt["arm"] == code, "cell"], minlength=len(cells))
-        for code, side in ((BASELINE, "baseline"), (CANDIDATE, "candidate"))
+        f"n_{name}": np.bincount(cell[side == code], minlength=len(cells))
+        for code, name in ((BASELINE, "baseline"), (CANDIDATE, "candidate"))
     }
     return replace(control.pairs, cells=cells.assign(**count), runs=dealt)
 
