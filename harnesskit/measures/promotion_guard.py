@@ -14,6 +14,7 @@ from harnesskit.measures.promotion_trial import Replays
 from harnesskit.stats.blind_spot import blind_spot, harmed_wins
 from harnesskit.stats.harm_mixture import GuardLook, guard_look
 from harnesskit.stats.harm_steps import GuardPath, guard_path, guard_verdict
+from harnesskit.stats.open_interval import FARTHEST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -198,8 +199,8 @@ def _to_rule_out(trial: Trial, guard: Guard) -> int | None:
     if drop >= trial.policy.ni_margin:
         return None
     factor = ((high - drop) / (trial.policy.ni_margin - drop)) ** 2
-    made = max(int(guard.look.n_candidate.sum()), 1)
-    return max(int(np.ceil(made * (factor - 1))), 1)
+    more = max(int(guard.look.n_candidate.sum()), 1) * (factor - 1)
+    return max(int(np.ceil(more)), 1) if more <= FARTHEST else None
 
 
 def _seen(trial: Trial, guard: Guard | None) -> list[dict[str, Any]]:

@@ -89,6 +89,8 @@ def benefit_looks(
     >>> found.verdict, found.scale, found.replays.tolist()
     ('efficacy', 'z', [2])
     """
+    if not banked:
+        return _no_looks("e" if policy.mode == "open_ended" else "z")
     if policy.mode == "open_ended":
         rules = OpenRules(prior_sd, policy.alpha, policy.beta, policy.min_effect, policy.worthwhile)
         if policy.certified:
@@ -120,6 +122,11 @@ def benefit_rules(policy: PromotionPolicy, prior_sd: float) -> BenefitRules:
         prior_df=policy.prior_df, alpha=policy.alpha, beta=policy.beta, gamma=policy.gamma,
         min_effect=policy.min_effect, worthwhile=policy.worthwhile, rounds=policy.design == "classic",
     )  # fmt: skip
+
+
+def _no_looks(scale: Literal["z", "e"]) -> Looks:
+    none, no = np.empty(0, dtype=np.int64), np.empty(0)
+    return Looks(none, none, none, no, no, no, no, no, no, no, no, scale, "single", None)
 
 
 def _last_only(value: ArrayLike) -> NDArray[np.bool_]:
@@ -155,10 +162,8 @@ def _single_look(
         known = np.asarray(runs, dtype=float)
         sides[0].append(np.concatenate([known[np.isfinite(known)], values[here & ~arm]]))
         sides[1].append(values[here & arm])
-    empty = np.empty(0)
-    if not banked or min(len(runs) for side in sides for runs in side) == 0:
-        none = np.empty(0, dtype=np.int64)
-        return Looks(none, none, none, empty, empty, empty, empty, empty, empty, empty, empty, "z", "single", None)
+    if min(len(runs) for side in sides for runs in side) == 0:
+        return _no_looks("z")
     found = benefit(sides[0], sides[1], prior_sd=prior_sd, prior_df=policy.prior_df)
     against = found.shortfall_z(policy.worthwhile)
     bound, bound_against = float(special.ndtri(1 - policy.alpha)), float(special.ndtri(1 - policy.beta))

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 CONTROL, CANDIDATE = 0, 1
-_RUN_KEYS = ("run_id", "arm", "round", "trial")
+_RUN_KEYS = ("source", "role", "run_id", "arm", "round", "trial")
+_TELLS_APART = ("candidate_surfaced", "status", "reason")
 _NEEDED = ("case_id", "kind", "metric", "value")
 
 
@@ -148,8 +149,10 @@ def _run_keys(rows: pd.DataFrame) -> list[str]:
     value = pd.to_numeric(rows["value"], errors="coerce").fillna(np.inf).to_numpy(dtype=float)
     bare = [at for at in range(len(rows)) if not sample[at] and not numbered[at]]
     metric = _texts(rows["metric"])
+    told = [_texts(rows[column]) for column in _TELLS_APART if column in rows]
+    rest = list(zip(*told, strict=True)) if told else [()] * len(rows)
     seen: dict[tuple[str, str], int] = {}
-    for at in sorted(bare, key=lambda at: (keys[at], metric[at], value[at])):
+    for at in sorted(bare, key=lambda at: (keys[at], metric[at], value[at], rest[at])):
         rank = seen.get((keys[at], metric[at]), 0)
         seen[keys[at], metric[at]] = rank + 1
         keys[at] = f"{keys[at]}\x1e{rank:06d}"
