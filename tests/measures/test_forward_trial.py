@@ -257,3 +257,14 @@ def test_arms_come_in_blocks_of_four_and_are_the_same_on_any_machine():
     assert coins != [trial_arm("r-2", f"user-{i}") for i in range(2000)]
     with pytest.raises(PolicyError, match="from 0"):
         hk.trial_arm("r-1", "u", position=-1)
+
+
+def test_without_a_history_pairs_are_formed_inside_a_stratum():
+    rng = np.random.default_rng(8)
+    kind = rng.integers(0, 2, 80)
+    frame = made(80, effect=0.0).assign(task=kind)
+    frame["value"] = 0.3 + 0.4 * kind + 0.1 * (frame["arm"] == "candidate") + rng.normal(0, 0.05, 80)
+    inside = forward_trial(frame, metric="q", stratum="task", sd=0.05)
+    assert row(inside, "benefit")["state"] == "met"
+    assert "pairs inside strata" in row(inside, "assignment")["note"]
+    assert row(inside, "benefit")["looks"] < row(forward_trial(frame, metric="q"), "benefit")["looks"]
