@@ -100,9 +100,10 @@ def evidence_of(trial: Trial) -> pd.DataFrame:
     """Return the evidence of a trial, one row per check."""
     benefit = benefit_of(trial)
     read, where_read = compliance(trial, benefit)
-    missing = missing_data(trial, benefit)
+    doubt = doubt_of(trial)
+    missing = missing_data(trial, benefit, compared=doubt is None)
     rows = [
-        *benefit_rows(trial, benefit, doubt=doubt_of(trial), callable_=read.callable_ and missing.callable_),
+        *benefit_rows(trial, benefit, doubt=doubt, callable_=read.callable_ and missing.callable_),
         *where_read,
         read.row,
         missing.row,

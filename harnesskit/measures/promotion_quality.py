@@ -99,18 +99,20 @@ def _where_read(trial: Trial, benefit: Benefit, share: float) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def missing_data(trial: Trial, benefit: Benefit) -> Quality:
+def missing_data(trial: Trial, benefit: Benefit, *, compared: bool) -> Quality:
     """Return whether the verdict on the failing cases may rest on the scores there are (METHODS 11).
 
     Where more than 30 % of the attempts gave no score, or the arms differ by more than 20 points, a promotion must
     hold with the candidate's missing scores at their worst and the control's at their best, a retirement with both the
-    other way round.
+    other way round. Where nothing can be compared anyhow (`compared` is false) the row only informs.
     """
     replays = trial.replays((*trial.failures, *trial.left_out), "failure")
     lost = ~np.isfinite(trial.target_scores[replays.row]) | trial.runs.flag("failed")[replays.row]
     facts, excessive, note = shares_missing(trial, lost, replays)
     if not excessive:
         return Quality(row("missing_data", MET, note, metric=trial.target, **facts), True)
+    if not compared:
+        return Quality(row("missing_data", UNKNOWN, note, metric=trial.target, **facts), False)
     verdict = benefit.looks.verdict
     holds = verdict is not None and _holds(trial, verdict)
     if holds:

@@ -155,7 +155,8 @@ def _run_keys(rows: pd.DataFrame) -> list[str]:
     for at in sorted(bare, key=lambda at: (keys[at], metric[at], value[at], rest[at])):
         rank = seen.get((keys[at], metric[at]), 0)
         seen[keys[at], metric[at]] = rank + 1
-        keys[at] = f"{keys[at]}\x1e{rank:06d}"
+        lost = "" if metric[at] else "lost "  # a row without a metric is a run of its own, none of those with scores
+        keys[at] = f"{keys[at]}\x1e{lost}{rank:06d}"
     return [f"{case[at]}\x1d{sample[at]}" if sample[at] else keys[at] for at in range(len(rows))]
 
 
@@ -174,11 +175,8 @@ def _is_captured(rows: pd.DataFrame) -> NDArray[np.bool_]:
 def _one_per_run(rows: pd.DataFrame, side: Side, arm: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return one row per run of a side, and its scores in rows of run and metric."""
     trials = side.trials.assign(**{c: side.trials[c].astype(object) for c in ("case_id", "metric", "state", "reason")})
-    runs = trials.groupby("trial", sort=True).agg(
-        case_id=("case_id", "first"), captured=("captured", "first"), early=("early", "any"),
-        scored=("state", lambda states: bool((states == SCORED).any())),
-        skipped=("state", lambda states: bool((states == SKIPPED).all())),
-    )  # fmt: skip
+    grouped = trials.assign(skipped=(trials["state"] == SKIPPED).to_numpy(dtype=bool)).groupby("trial", sort=True)
+    runs = grouped[["case_id", "captured"]].first().join(grouped["early"].any()).join(grouped["skipped"].all())
     lost = trials[trials["state"] != SCORED].sort_values(["trial", "reason"]).drop_duplicates("trial")
     table = runs.assign(reason=lost.set_index("trial")["reason"], arm=arm)
     matched = rows[rows["case_id"].notna()]
