@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,22 +19,24 @@ from harnesskit.model.records import RuleRecord
 from harnesskit.promotion import PromotionResult, judge_promotion, looks_of
 from harnesskit.promotion_run import rule_of
 from harnesskit.promotion_trials import Asked, lineage_of, pending, text_of, trials_of
+from harnesskit.stats.noise import ASSUMED_SD
 from harnesskit.trials.promotion_cases import choose_cases
 from harnesskit.trials.promotion_frozen import policy_hash, text_hash
 from harnesskit.trials.promotion_pending import CAN_BE_TRIED
+from harnesskit.workspace.assignments import read_forward
 from harnesskit.workspace.clock import utc_now
 from harnesskit.workspace.decisions import read_decisions
 from harnesskit.workspace.looks import LookRow, record_look
 from harnesskit.workspace.rows import RunRow
 
 if TYPE_CHECKING:
-    from harnesskit.stored_runs import StoredRuns
+    from harnesskit.forward_verbs import ForwardVerbs
 
 NEVER_TRIED = "it was never tried on replays here"
 
 
 def stored_evidence(
-    tables: StoredRuns, side: AgentSide, guard_id: str, policy: str | PromotionPolicy | None, *, whole: bool = True
+    tables: ForwardVerbs, side: AgentSide, guard_id: str, policy: str | PromotionPolicy | None, *, whole: bool = True
 ) -> PromotionResult:
     """Return what stored trials say about a rule; see `harnesskit.guard_verbs.GuardVerbs.evidence`."""
     from harnesskit.measures.promotion_trial import judging_policy
@@ -44,6 +47,10 @@ def stored_evidence(
     rule = rule_of(side, guard_id)
     trials = trials_of(side.root, rule.rule_id)
     tried = [one for one in trials if text_of(one) == text_hash(rule.rule)]
+    if not tried and policy is None:
+        start = read_forward(side.root, rule.rule_id, text_hash(rule.rule)).start
+        if start is not None and start.metric is not None:
+            return tables.forward_trial(rule.rule_id)
     if not tried:
         return _untried(tables, side, rule, rules, trials)
     found = judge_promotion(side.root, tried[-1].run_id, policy=rules, given=tables.given, whole=whole)
@@ -53,7 +60,7 @@ def stored_evidence(
 
 
 def _case_evidence(
-    tables: StoredRuns, side: AgentSide, case_id: str, policy: PromotionPolicy | None
+    tables: ForwardVerbs, side: AgentSide, case_id: str, policy: PromotionPolicy | None
 ) -> PromotionResult:
     """Return what stored runs say of a case that may become a win."""
     from harnesskit.win_run import judge_case, trials_of_case
@@ -83,7 +90,7 @@ def _looked(side: AgentSide, found: PromotionResult, policy: PromotionPolicy) ->
 
 
 def _untried(
-    tables: StoredRuns, side: AgentSide, rule: RuleRecord, policy: PromotionPolicy | None, earlier: list[RunRow]
+    tables: ForwardVerbs, side: AgentSide, rule: RuleRecord, policy: PromotionPolicy | None, earlier: list[RunRow]
 ) -> PromotionResult:
     """Return the verdict on a rule whose present text was in no trial: by runs of another making, or on nothing."""
     from harnesskit.guard_runs import evidence_of_runs, journaled
@@ -101,11 +108,19 @@ def _untried(
     note = f"{NEVER_TRIED}; harness.validate({rule.rule_id!r}) does so"
     if earlier:
         note = "its text has changed since its last trial: it is a new rule, to be tried anew"
-    found = pending(asked, rule, "insufficient_evidence", note, said)
+    found = pending(asked, rule, "insufficient_evidence", note, said, _needed(rules))
     return replace(found, lineage=pd.DataFrame([*lineage_of(earlier)], columns=list(found.lineage.columns)))
 
 
-def guards_frame(tables: StoredRuns, side: AgentSide) -> pd.DataFrame:
+def _needed(policy: PromotionPolicy) -> int:
+    """Return the replays that about settle a rule from nothing: both arms fresh, at the noise usually assumed.
+
+    34.3 s^2 / worthwhile^2, which a sequential trial stays below on average.
+    """
+    return min(policy.budget, math.ceil(34.3 * (policy.prior_sd or ASSUMED_SD) ** 2 / policy.worthwhile**2 - 1e-9))
+
+
+def guards_frame(tables: ForwardVerbs, side: AgentSide) -> pd.DataFrame:
     """Return one row per guard: each rule that is not retired, or was tried, and each case tried for a win."""
     from harnesskit.win_run import cases_tried
 
@@ -145,7 +160,7 @@ def _row(found: PromotionResult, status: str, cost: float | None, signed: str | 
     }
 
 
-def _mean_cost(tables: StoredRuns) -> float | None:
+def _mean_cost(tables: ForwardVerbs) -> float | None:
     found = tables.sql("SELECT avg(cost_usd) AS cost FROM replays WHERE cost_usd IS NOT NULL")["cost"]
     return None if found.isna().all() else float(found.iloc[0])
 
@@ -158,7 +173,7 @@ def _signed(side: AgentSide) -> dict[str, str]:
 
 
 def plan_of(
-    tables: StoredRuns, side: AgentSide, guard_id: str, policy: str | PromotionPolicy, *, draws: int, seed: int
+    tables: ForwardVerbs, side: AgentSide, guard_id: str, policy: str | PromotionPolicy, *, draws: int, seed: int
 ) -> pd.DataFrame:
     """Return what a trial of a rule would cost and could tell; see `harnesskit.guard_verbs.GuardVerbs.plan`."""
     from harnesskit.measures.promotion_trial import judging_policy

@@ -6,8 +6,8 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from harnesskit.agent_side import AgentSide
+from harnesskit.forward_verbs import ForwardVerbs
 from harnesskit.model.promotion_policy import PromotionPolicy
-from harnesskit.stored_runs import StoredRuns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NO_REPLAY = "No replay function was given, so no candidate can be replayed; pass one as replay= to Harness.create()."
 
 
-class GuardVerbs(StoredRuns):
+class GuardVerbs(ForwardVerbs):
     """Trials of candidate rules (`validate`, which replays), and what stored trials say (`evidence`, which never does).
 
     Nothing here promotes or retires a rule, but a round under the policy ``reference``, which does what the reference
@@ -205,12 +205,13 @@ class GuardVerbs(StoredRuns):
         """Return what stored trials say about a guard; nothing is replayed.
 
         The newest trial of the rule counts, by what it froze: the verdict is the one that it gave, whatever was added
-        to the workspace since.
+        to the workspace since. A rule that was not replayed but is on trial in live sessions has that evidence; a case
+        the runs in which it was tried for a win.
 
         Parameters
         ----------
         guard_id
-            A rule.
+            A rule, or a case.
         policy
             Another policy than the frozen one: recorded in ``harnesskit/looks.jsonl`` and said in the reasons.
 

@@ -168,9 +168,11 @@ def stale_since(trials: list[RunRow], fingerprint: Mapping[str, Any]) -> datetim
     return max((at for at in found if at is not None), default=None)
 
 
-def pending(asked: Asked, rule: RuleRecord, reason: str, note: str, remarks: Sequence[str] = ()) -> PromotionResult:
+def pending(
+    asked: Asked, rule: RuleRecord, reason: str, note: str, remarks: Sequence[str] = (), needed: int | None = None
+) -> PromotionResult:
     """Return the verdict on a rule that nothing was replayed for: pending, with its reason."""
-    decision, evidence = undecided(rule.rule_id, reason, note, asked.policy, remarks)
+    decision, evidence = undecided(rule.rule_id, reason, note, asked.policy, remarks, needed)
     return PromotionResult(rule.rule_id, "rule", decision, evidence, root=asked.given)
 
 

@@ -117,6 +117,7 @@ class FrozenPromotion:
         plain = {name: getattr(self, name) for name in _PLAIN}
         return plain | {
             "format": FORMAT,
+            "mode": self.policy.mode,
             "rule": dict(self.rule),
             "policy": self.policy.plain(),
             "policy_hash": policy_hash(self.policy),

@@ -15,7 +15,12 @@ CAN_BE_TRIED = "can_be_tried"
 
 
 def undecided(
-    rule_id: str, reason: str, note: str, policy: PromotionPolicy, remarks: Sequence[str] = ()
+    rule_id: str,
+    reason: str,
+    note: str,
+    policy: PromotionPolicy,
+    remarks: Sequence[str] = (),
+    needed: int | None = None,
 ) -> tuple[Decision, pd.DataFrame]:
     """Return the verdict ``pending`` with its rows of evidence.
 
@@ -31,7 +36,9 @@ def undecided(
         The policy that was asked for.
     remarks
         Sentences to say beside it.
+    needed
+        Replays that would about settle it.
     """
-    rows = [row("benefit", "unknown"), row(CAN_BE_TRIED, "unknown", note, reason=reason)]
+    rows = [row("benefit", "unknown"), row(CAN_BE_TRIED, "unknown", note, reason=reason, runs_needed=needed)]
     evidence = evidence_frame(rows, policy.label)
     return decide_promotion(evidence, policy=policy, subject=rule_id, remarks=tuple(remarks)), evidence

@@ -84,13 +84,12 @@ class PromotionStates:
         """Look at the benefit; note when it is decided against the rule, or cannot be decided."""
         if self._helps:
             return True
-        policy, values = self.frozen.policy, self.values
-        unread = values.known >= policy.compliance_after and values.read < policy.min_compliance * values.known
+        values = self.values
         if not values.failures:
             self.stopped = NOT_SCORED
-        elif unread:
+        elif values.unread and values.known >= self.frozen.policy.compliance_after:
             self.stopped = NOT_READ
-        else:
+        elif not values.unread:  # what was not read proves nothing yet: some more replays may
             verdict = benefit_verdict(self.frozen, values)
             self._helps = verdict == "efficacy"
             if verdict is not None and not self._helps:

@@ -14,6 +14,7 @@ from harnesskit.trials.common_scale import Scale, common_values
 from harnesskit.trials.promotion_frozen import FrozenPromotion
 from harnesskit.trials.replayer import scored_values
 from harnesskit.trials.win import CANDIDATE, CONTROL, Step
+from harnesskit.workspace.rows import SampleRow
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +45,7 @@ class Values:
     spent
         Replays made, unscored ones included.
     known, read
-        Candidate replays that say whether they read the rule, and those that did.
+        Candidate replays of failures that say whether they read the rule, and those that did.
     """
 
     def __init__(self, frozen: FrozenPromotion) -> None:
@@ -65,7 +66,8 @@ class Values:
 
     def take(self, records: Iterable[Record]) -> None:
         """Take attempts that came to an end, in order."""
-        for sample, scores in records:
+        for record in records:
+            sample, scores = record
             step = Step(sample.case_id or "", sample.arm or CANDIDATE)
             if step.case_id not in self.kinds:
                 continue
@@ -78,9 +80,18 @@ class Values:
             self._rows.append((step, values))
             self._tried[step] = self._tried.get(step, 0) + 1
             self._scored[step] = self._scored.get(step, 0) + self._counts(step, values)
-            if step.arm != CONTROL and sample.candidate_surfaced is not None:
-                self.known += 1
-                self.read += bool(sample.candidate_surfaced)
+            if step.arm != CONTROL and self.kinds[step.case_id] == "failure":
+                self._count_reading(record.sample)
+
+    def _count_reading(self, sample: SampleRow) -> None:
+        if sample.candidate_surfaced is not None and not ended_early(sample.status, sample.reason):
+            self.known += 1
+            self.read += bool(sample.candidate_surfaced)
+
+    @property
+    def unread(self) -> bool:
+        """Whether too few of the candidate replays of failures read the rule, so far."""
+        return self.read < self.frozen.policy.min_compliance * self.known
 
     def _counts(self, step: Step, values: tuple[float, ...]) -> bool:
         if self.kinds[step.case_id] == "win":

@@ -1,4 +1,4 @@
-"""The rules of the reference's own workspace, tried here: each gets a verdict or a reason, none from replays that failed."""
+"""The rules of the reference's own workspace tried here: each gets a verdict or a reason, none from failed replays."""
 
 from __future__ import annotations
 
