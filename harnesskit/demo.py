@@ -18,6 +18,7 @@ from harnesskit.demo_world.mailbox import write_mailbox, write_state
 from harnesskit.demo_world.replays import write_runs
 from harnesskit.demo_world.rules import make_rules, write_rules
 from harnesskit.demo_world.traffic import write_labels, write_traffic
+from harnesskit.demo_world.trials import write_trials
 from harnesskit.model.errors import WorkspaceError
 from harnesskit.workspace.atomic import write_atomic
 from harnesskit.workspace.layout import METRICS as METRICS_FILE
@@ -55,9 +56,10 @@ def build_demo(root: str | Path, *, seed: int = SEED) -> Path:
     write_journal(path, seed, cases, rules)
     write_mailbox(path, cases, rules)
     write_state(path, seed, cases)
-    write_runs(path, seed, cases, rules)
+    write_runs(path, seed, cases)
     write_labels(path, seed, words, write_traffic(path, seed, words))
     write_atomic(path / METRICS_FILE, _declarations().encode("utf-8"))
+    write_trials(path, seed, cases, rules)
     return path
 
 

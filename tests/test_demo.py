@@ -10,9 +10,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+import harnesskit as hk
 from harnesskit.demo import SEED, build_demo
 from harnesskit.demo_world import cases as planted
-from harnesskit.demo_world import replays, rules, traffic
+from harnesskit.demo_world import replays, traffic
 from harnesskit.demo_world.draws import METRICS, texts
 from harnesskit.model.errors import WorkspaceError
 from harnesskit.workspace.evalset import look, read_cases
@@ -131,10 +132,10 @@ def test_runs_and_their_sizes(demo_root):
     assert {run.run_id: (run.role, sum(s.counts for s in samples)) for run, samples, _, _ in runs} == {
         "baseline": ("control", 72 * replays.CONTROL_TRIALS),
         "candidate": ("replay", 72 * replays.CANDIDATE_TRIALS),
-        "rule-good": ("candidate", 120),
-        "rule-useless": ("candidate", 60),
-        "rule-harmful": ("candidate", 120),
-        "rule-thin": ("candidate", 6),
+        "rule-good": ("candidate", 33),
+        "rule-useless": ("candidate", 4),
+        "rule-harmful": ("candidate", 7),
+        "rule-thin": ("candidate", 8),
     }
     assert all(run.finished_at > run.started_at for run, *_ in runs)
     assert {run.version for run, *_ in runs if run.run_id != "candidate"} == {"v1"}
@@ -156,17 +157,24 @@ def test_one_regression_is_planted_and_nothing_else(scores):
 
 
 @pytest.mark.parametrize(
-    ("name", "failures", "wins"), [("good", 0.20, 0.0), ("useless", 0.0, None), ("harmful", 0.20, -0.25 * 0.3)]
+    ("name", "verdict", "reason", "detail"),
+    [
+        ("good", "promote", "benefit", ""),
+        ("useless", "retire", "futility", "no_worthwhile_effect"),
+        ("harmful", "retire", "harm", "harm"),
+        ("thin", "pending", "guard_incomplete", ""),
+    ],
 )
-def test_rules_have_their_planted_effects(scores, name, failures, wins):
-    target = rules.TARGETS[name][0]
-    run = scores[scores["run"] == f"rule-{name}"].assign(value=lambda f: f["value"].astype(float))
-    pairs = run.pivot_table(index=["kind", "case_id", "pair", "metric"], columns="arm", values="value").reset_index()
-    pairs["effect"] = pairs["candidate"] - pairs["control"]
-    on_target = pairs[(pairs["kind"] == "failure") & (pairs["metric"] == target)]
-    assert on_target["effect"].mean() == pytest.approx(failures, abs=0.05)
-    on_wins = pairs[pairs["kind"] == "win"]["effect"]
-    assert len(on_wins) == 0 if wins is None else on_wins.mean() == pytest.approx(wins, abs=0.03)
+def test_trials_of_rules_reach_the_planted_verdicts(demo_root, name, verdict, reason, detail):
+    harness = hk.open(demo_root)
+    trial = next(run for run, *_ in map(read_run, run_folders(demo_root)) if run.run_id == f"rule-{name}")
+    result = harness.evidence(trial.rule_id)
+    assert result.run_id == trial.run_id
+    assert (result.verdict, result.decision.reason, result.decision.detail) == (verdict, reason, detail)
+    assert (result.decision.runs_needed is not None) == (verdict == "pending")
+    kept = json.loads(trial.parameters)["verdict"]
+    assert kept["evidence_hash"] == result.decision.evidence_hash
+    assert result.frozen["sources"], "the case that the rule was written for was replayed"
 
 
 def test_noise_is_as_declared(scores):

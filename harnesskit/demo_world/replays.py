@@ -1,9 +1,8 @@
-"""The stored runs of the demo: a control bank, a changed agent with one regression, and evidence on four rules."""
+"""The replays of the demo: a control bank, a changed agent with one regression, and what draws one attempt."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,18 +11,12 @@ import numpy as np
 
 from harnesskit.demo_world.cases import REGRESSED_TOPIC, DemoCase
 from harnesskit.demo_world.draws import AGENT, GRADER, GRADER_VERSION, THRESHOLD, draw_scores, generator, hex_id
-from harnesskit.demo_world.journal import matched
-from harnesskit.demo_world.rules import DemoRule
 from harnesskit.workspace.reading import to_json
 from harnesskit.workspace.rows import RunRow, SampleRow, ScoreRow
 from harnesskit.workspace.runs import create_run
 
 CONTROL_TRIALS, CANDIDATE_TRIALS = 5, 3
 REGRESSION = -0.25
-BENEFIT, HARM = 0.20, -0.25
-SURFACED = 0.9
-"""Share of candidate replays that read the rule; the benefit below is the mean over all of them, read or not."""
-
 UNSCORED = 0.01
 """Share of scores that the judge did not give, each with a reason."""
 
@@ -37,55 +30,31 @@ FINGERPRINT = {
 }
 
 
-@dataclass(frozen=True)
-class RulePlan:
-    """What a rule's run tries and what is true of the rule."""
-
-    failures: int
-    failure_rounds: int
-    wins: int
-    win_rounds: int
-    benefit: float
-    harmed: float
-    started_at: datetime
-
-
-PLANS = {
-    "good": RulePlan(5, 4, 20, 2, BENEFIT, 0.0, datetime(2026, 6, 27, 8, tzinfo=UTC)),
-    "useless": RulePlan(5, 6, 0, 0, 0.0, 0.0, datetime(2026, 6, 28, 8, tzinfo=UTC)),
-    "harmful": RulePlan(5, 4, 20, 2, BENEFIT, 0.3, datetime(2026, 6, 29, 8, tzinfo=UTC)),
-    "thin": RulePlan(3, 1, 0, 0, BENEFIT, 0.0, datetime(2026, 6, 30, 8, tzinfo=UTC)),
-}
-"""Replays per rule: failures x rounds, wins x rounds, each a pair of a control and a candidate replay."""
-
-
-def write_runs(root: Path, seed: int, cases: list[DemoCase], rules: list[DemoRule]) -> None:
-    """Write the runs `baseline`, `candidate` and one ``rule-<name>`` for each of `PLANS`."""
+def write_runs(root: Path, seed: int, cases: list[DemoCase]) -> None:
+    """Write the runs `baseline` and `candidate`."""
     able = [case for case in cases if case.replayable]
     start = datetime(2026, 6, 26, 7, tzinfo=UTC)
     _write(
         root,
-        _run("baseline", "control", "Control bank, agent v1", start),
+        run_row("baseline", "control", "Control bank, agent v1", start),
         _trials(generator(seed, "baseline"), able, "baseline", start, CONTROL_TRIALS, "control", set()),
     )
     start = datetime(2026, 6, 28, 18, tzinfo=UTC)
     broken = {case.case_id for case in able if case.kind == "win" and case.topic == REGRESSED_TOPIC}
     changed = {**FINGERPRINT, "prompt": "support 15"}
-    run = _run("candidate", "replay", "Agent v2: new prompt", start, version="v2", fingerprint=to_json(changed))
+    run = run_row("candidate", "replay", "Agent v2: new prompt", start, version="v2", fingerprint=to_json(changed))
     _write(
         root,
         run,
         _trials(generator(seed, "candidate"), able, "candidate", start, CANDIDATE_TRIALS, "candidate", broken),
     )
-    for name, plan in PLANS.items():
-        rule = next(rule for rule in rules if rule.name == name)
-        run = _run(f"rule-{name}", "candidate", f"Evidence on: {rule.rule}", plan.started_at, rule_id=rule.rule_id)
-        _write(root, run, _pairs(generator(seed, f"rule-{name}"), plan, rule, cases, run.run_id))
 
 
-def _run(run_id: str, role: str, label: str, at: datetime, **more: Any) -> RunRow:
-    columns = {"agent": AGENT, "version": "v1", "fingerprint": to_json(FINGERPRINT), **more}
-    return RunRow(run_id, role, label, started_at=at, parameters='{"concurrency":1}', **columns)
+def run_row(run_id: str, role: str, label: str, at: datetime, **more: Any) -> RunRow:
+    """Return a run of the unchanged agent, but for the columns given."""
+    plain = {"parameters": '{"concurrency":1}', "fingerprint": to_json(FINGERPRINT)}
+    columns = {"agent": AGENT, "version": "v1", **plain, **more}
+    return RunRow(run_id, role, label, started_at=at, **columns)
 
 
 def _write(root: Path, run: RunRow, attempts: Iterator[tuple[SampleRow, list[ScoreRow]]]) -> None:
@@ -177,32 +146,3 @@ def _trials(
                 yield replayer.failed(case, arm=arm, trial=trial, attempt=attempt)
                 attempt += 1
             yield replayer.attempt(case, shift, arm=arm, trial=trial, attempt=attempt)
-
-
-def _pairs(
-    rng: np.random.Generator, plan: RulePlan, rule: DemoRule, cases: list[DemoCase], run_id: str
-) -> Iterator[tuple[SampleRow, list[ScoreRow]]]:
-    """Yield pairs of a control and a candidate replay of one case, in random order within the pair."""
-    replayer = Replayer(rng, run_id, plan.started_at)
-    failures = matched(rule, cases)[: plan.failures]
-    wins = [case for case in cases if case.kind == "win" and case.replayable and not case.flaky]
-    wins = [wins[int(i)] for i in rng.permutation(len(wins))[: plan.wins]]
-    harmed = {case.case_id for case in wins[: round(plan.harmed * plan.wins)]}
-    rounds = [(case, n) for n in range(1, plan.failure_rounds + 1) for case in failures]
-    rounds += [(case, plan.failure_rounds + n) for n in range(1, plan.win_rounds + 1) for case in wins]
-    trial: dict[str, int] = {}
-    for pair, (case, round_) in enumerate(rounds, 1):
-        trial[case.case_id] = trial.get(case.case_id, 0) + 1
-        place: dict[str, Any] = {"pair": f"p{pair:03d}", "round": round_, "trial": trial[case.case_id]}
-        arms = ["control", "candidate"]
-        for arm in (arms[int(i)] for i in rng.permutation(2)):
-            read = rng.random() < SURFACED if arm == "candidate" else None
-            shift = _shift(plan, rule, case, harmed) if read else {}
-            yield replayer.attempt(case, shift, arm=arm, candidate_surfaced=read, **place)
-
-
-def _shift(plan: RulePlan, rule: DemoRule, case: DemoCase, harmed: set[str]) -> dict[str, float]:
-    """Return what the rule does to a replay that read it."""
-    if case.kind == "win":
-        return dict.fromkeys(case.means, HARM / SURFACED) if case.case_id in harmed else {}
-    return {metric: (1.0 if metric == rule.metric else 0.25) * plan.benefit / SURFACED for metric in case.means}

@@ -69,7 +69,7 @@ def make_rules(seed: int, words: dict[str, Any], cases: list[DemoCase]) -> list[
     plan.append(("paused", "paused", "tool_correctness", ("breach:tool_correctness",), "global", said["paused"]))
     rules = []
     for n, (name, status, metric, signatures, scope, (rule, rationale)) in enumerate(plan):
-        source = next(case for case in cases[n:] if case.kind == "failure" and set(signatures) <= set(case.signature))
+        source = _source(cases, n, signatures, newest=status == "candidate")
         decided = status in ("active", "retired")
         observed = tuple(f"s-trial-{hex_id(rng, 6)}" for _ in range(5 if decided else 3 if name == "forward" else 0))
         breached = observed[: 2 if status == "retired" else 1 if name == "forward" else 0]
@@ -91,6 +91,14 @@ def make_rules(seed: int, words: dict[str, Any], cases: list[DemoCase]) -> list[
             )
         )
     return rules
+
+
+def _source(cases: list[DemoCase], n: int, signatures: tuple[str, ...], *, newest: bool) -> DemoCase:
+    """Return the failure that a rule was written for: of candidates the newest one that can be replayed."""
+    fitting = [case for case in cases if case.kind == "failure" and set(signatures) <= set(case.signature)]
+    if newest:
+        return max((case for case in fitting if case.replayable and not case.flaky), key=lambda case: case.created_at)
+    return next(case for case in cases[n:] if case in fitting)
 
 
 def rule_record(rule: DemoRule, status: str, verdict: str = "", *, observed: int = 0) -> dict[str, Any]:
