@@ -63,15 +63,17 @@ async def win_trial(
     fingerprint = json.loads(to_json(fingerprint_of(side.agent.fingerprint, setup)))
     frozen = freeze_win(case, asked.policy, metrics=asked.metrics, thresholds=thresholds, shown_by=shown_by,
                         fingerprint=fingerprint)  # fmt: skip
-    earlier = [
-        one for row in trials_of_case(side.root, case_id) if _same(row, frozen) for one in _records(side.root, row)
-    ]
+    before = [row for row in trials_of_case(side.root, case_id) if _same(row, frozen)]
+    earlier = [one for row in before for one in _records(side.root, row)]
+    if before and judge_win(frozen, earlier).decision.verdict != "pending":
+        return judge_case(side.root, before[-1].run_id, given=asked.given)  # decided already: nothing to replay
     now = asked.clock()
     row = RunRow(
         f"control-{now:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:6]}", "control", label=asked.label or f"case {case_id}",
         started_at=now, policy=to_json(asked.policy.plain()), fingerprint=to_json(fingerprint),
         parameters=to_json(
-            {"total": 1, "policy": asked.policy.label, "identity": identity(side), "win": frozen.plain()}
+            {"total": 1, "policy": asked.policy.label, "identity": identity(side), "win": frozen.plain(),
+             "earlier": [one.run_id for one in before]}
         ),
     )  # fmt: skip
     writer = create_run(side.root, row)
@@ -92,7 +94,7 @@ def trials_of_case(root: Path, case_id: str) -> list[RunRow]:
     """Return the runs in which a case was tried for a win, oldest first."""
     rows = [row for row in map(read_run_row, run_folders(root)) if row.role == "control"]
     mine = [row for row in rows if _case_of(row) == case_id]
-    return sorted(mine, key=lambda row: (str(row.started_at), row.run_id))
+    return sorted(mine, key=lambda row: (str(row.started_at), len(_earlier(row)), row.run_id))
 
 
 def cases_tried(root: Path) -> set[str]:
@@ -115,12 +117,8 @@ def judge_case(
     frozen = read_win(read_run_row(folder)) if folder.is_dir() else None
     if frozen is None:
         raise WorkspaceError(f"The run {run_id!r} under {root} tried no case for a win.")
-    rows: list[RunRow] = []
-    for row in trials_of_case(root, frozen.case_id):
-        if row.run_id == run_id or _same(row, frozen):
-            rows.append(row)
-        if row.run_id == run_id:
-            break
+    own = read_run_row(folder)
+    rows = [*(read_run_row(run_folder(root, one)) for one in _earlier(own)), own]
     found = judge_win(frozen, [one for row in rows for one in _records(root, row)], policy=policy, cases=cases)
     parameters = json.loads(rows[-1].parameters or "{}")
     return PromotionResult(
@@ -129,6 +127,12 @@ def judge_case(
         looks=looks_of(root, frozen.case_id), stopped=parameters.get("stopped"), root=given or str(root),
         control=found.scores,
     )  # fmt: skip
+
+
+def _earlier(row: RunRow) -> list[str]:
+    """Return the runs of the case that counted already when this one began."""
+    found = json.loads(row.parameters or "{}").get("earlier")
+    return [str(one) for one in found] if isinstance(found, list) else []
 
 
 def _case_of(row: RunRow) -> str | None:

@@ -28,9 +28,9 @@ def check_evidence(
     The unit is the session. Precision is the share of its alarms that people call failures, recall the share of
     failures that it alarms on; both with exact intervals (Clopper-Pearson; on the effective number of sessions where
     clusters group them, Korn & Graubard 1998), or a betting confidence sequence under an open-ended policy, which may
-    be looked at with every label. Where labels were chosen by the alarm, recall is put together from the two groups, for the
-    sessions that it saw. A failed session that the check gave no answer on was not found. A session without an answer is not healthy: it is
-    counted, and in no rate.
+    be looked at with every label. Where labels were chosen by the alarm, recall is put together from the two groups,
+    for the sessions that it saw. A failed session that the check gave no answer on was not found. A session without an
+    answer is not healthy: it is counted, and in no rate.
 
     Parameters
     ----------

@@ -86,6 +86,7 @@ def test_a_decided_case_is_not_run_again(tmp_path: Path):
     tried(harness(tmp_path, agent))
     assert tried(harness(tmp_path, agent)).verdict == "promote"
     assert agent.calls == 7
+    assert len(trials_of_case(tmp_path, harness(tmp_path, agent).evalset.cases()[0].id)) == 1
     other = Agent([0.9])
     assert tried(harness(tmp_path, other, "v2")).verdict == "promote"
     assert other.calls == 7, "runs of another agent do not count"
