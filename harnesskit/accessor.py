@@ -148,15 +148,18 @@ class HkAccessor(PromotionVerbs):
     def aa_check(
         self,
         *,
-        policy: str | RegressionPolicy = "default",
+        policy: str | RegressionPolicy | PromotionPolicy = "default",
         draws: int = 200,
         seed: int = 0,
         metrics: Iterable[Metric] | None = None,
+        target_metric: str | None = None,
     ) -> pd.DataFrame:
         """See `harnesskit.aa_check`."""
         from harnesskit.trials.aa_check import aa_check
 
-        return aa_check(self._frame, policy=policy, draws=draws, seed=seed, metrics=metrics)
+        return aa_check(
+            self._frame, policy=policy, draws=draws, seed=seed, metrics=metrics, target_metric=target_metric
+        )
 
     def forward_trial(
         self,
