@@ -110,13 +110,15 @@ def weigh(pairs: Pairs, scale: pd.DataFrame) -> dict[str, NDArray[Any]]:
     out["n_clipped"] = np.zeros(n_cells, dtype=np.int64)
     out["copies"] = np.zeros(n_cells, dtype=bool)
     code = scale_places(pairs, scale)
-    value, cell, arm, group = (pairs.runs[c].to_numpy() for c in ("value", "cell", "arm", "group"))
-    of_run, place = code[cell], np.empty(n_cells, dtype=np.int64)
+    of_run, place = code[pairs.runs["cell"].to_numpy()], np.empty(n_cells, dtype=np.int64)
+    by_metric = np.argsort(of_run, kind="stable")
+    ends = np.searchsorted(of_run[by_metric], np.arange(len(scale) + 1))
+    value, cell, arm, group = (pairs.runs[c].to_numpy()[by_metric] for c in ("value", "cell", "arm", "group"))
     for position, row in enumerate(scale.to_dict("records")):
-        here, of_metric = np.flatnonzero(code == position), np.flatnonzero(of_run == position)
+        here, runs = np.flatnonzero(code == position), slice(ends[position], ends[position + 1])
         place[here] = np.arange(len(here))
-        runs = Runs(value[of_metric], place[cell[of_metric]], arm[of_metric], group[of_metric])
-        for column, values in _weigh_metric(runs, len(here), row).items():
+        of_metric = Runs(value[runs], place[cell[runs]], arm[runs], group[runs])
+        for column, values in _weigh_metric(of_metric, len(here), row).items():
             out[column][here] = values
     return out
 
