@@ -8,9 +8,11 @@ from typing import Any
 
 import pandas as pd
 
+from harnesskit.decisions.check_promotion import decide_check
 from harnesskit.decisions.forward_promotion import decide_forward, is_forward
 from harnesskit.decisions.guard_rule import Settled, decision, read_evidence
 from harnesskit.decisions.promotion_reasons import THIN, promotion_reasons
+from harnesskit.decisions.win_promotion import decide_win
 from harnesskit.model.decision import PENDING_REASONS, Decision
 from harnesskit.model.errors import PolicyError, nearest
 from harnesskit.model.promotion_policy import PromotionPolicy
@@ -105,12 +107,8 @@ def decide_promotion(
 
 def _other_kind(evidence: pd.DataFrame, rules: PromotionPolicy, subject: str, guard_kind: str) -> Decision | None:
     if guard_kind == "case":
-        from harnesskit.decisions.win_promotion import decide_win
-
         return decide_win(evidence, policy=rules, subject=subject)
     if guard_kind == "check":
-        from harnesskit.decisions.check_promotion import decide_check
-
         return decide_check(evidence, policy=rules, subject=subject)
     return decide_forward(evidence, policy=rules, subject=subject) if is_forward(evidence) else None
 
