@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 THIN = "thin guard"
 """How the note of a check begins that makes a promotion a thin guard; and the detail of that promotion."""
+NO_SIGN = 1.0
+"""Evidence of harm (a likelihood ratio) up to which nothing speaks for it."""
 _KNOWN = (
     *("benefit", "futility", "harmful_effect", "effect_when_read", "compliance", "missing_data", "missing_data_wins"),
     *("harm", "non_inferiority", "guard_coverage", "blind_spot", "generality", "one_case"),
@@ -47,7 +49,7 @@ def _spoken(settled: Settled) -> bool:
 def _deciding(listing: dict[str, _Row], settled: Settled, policy: PromotionPolicy) -> list[str]:
     row, benefit = settled.deciding, listing["benefit"]
     if settled.verdict == "promote":
-        return [f"The rule helps: {_effect(benefit)}.", _stands(benefit, "a benefit is shown")]
+        return [f"The rule helps: {_effect(benefit)}.", _stands(benefit, "shows a benefit")]
     if settled.verdict == "retire":
         return _retired(row, benefit, listing, policy)
     needed = settled.runs_needed
@@ -84,7 +86,7 @@ def _retired(row: _Row, benefit: _Row, listing: dict[str, _Row], policy: Promoti
     if row["check"] == "futility":
         return [
             f"An improvement worth having ({policy.worthwhile:g} or more) is ruled out: {_effect(benefit)}.",
-            _stands(listing["futility"], "it is ruled out"),
+            _stands(listing["futility"], "rules it out"),
         ]
     return [_sentence(row.get("note")) or f"{name(row['check'])} is not met ({row.get('reason')})."]
 
@@ -115,11 +117,11 @@ def _stands(row: _Row, what: str) -> str:
         candidate, control = counted(int(row["n_candidate"]), "run"), counted(int(row["n_control"]), "run")
         runs = f"; {candidate} with the rule, {control} without"
     side = "one-sided " if scale == "z" else ""
-    return f"Evidence: {side}{scale} {told[0]}, where {told[1]} is needed until {what}{looks}{runs}."
+    return f"Evidence: {side}{scale} {told[0]}, where {told[1]} {what}{looks}{runs}."
 
 
 def _both_ways(listing: dict[str, _Row], policy: PromotionPolicy) -> list[str]:
-    said = [_stands(listing["benefit"], "a benefit is shown")]
+    said = [_stands(listing["benefit"], "would show a benefit")]
     against = listing.get("futility")
     told = None if against is None else _numbers(against, "evidence", "bound")
     if told is not None:
@@ -135,9 +137,15 @@ def _incomplete(row: _Row, listing: dict[str, _Row]) -> list[str]:
         low, bar = _positive(-float(row["low"]), -float(row["bar"]))
         return [f"{start}: their mean may have dropped by as much as {low}; {bar} must be ruled out."]
     if row["check"] == "harm" and row.get("evidence") is not None and row.get("estimate") is not None:
-        told = _numbers(row, "evidence", "bound") or [str(row["evidence"])]
+        told = _numbers(row, "evidence", "bound") or [str(row["evidence"]), ""]
+        seen = listing.get("guard_coverage", {}).get("note")
+        far = f"{seen}, " if seen else ""
         where = f" ({row['note']})" if row.get("note") else ""
-        return [f"{start}: evidence of harm {told[0]}, too much to call them clean and too little to retire{where}."]
+        if float(row["evidence"]) <= NO_SIGN:
+            return [
+                f"{start}: {far}without a sign of harm so far: evidence {told[0]}, where {told[1]} would retire it."
+            ]
+        return [f"{start}: {far}evidence of harm {told[0]}, too much to promote and too little to retire{where}."]
     return [f"{start}: {row.get('note') or name(row['check'])}."]
 
 

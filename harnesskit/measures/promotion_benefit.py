@@ -30,6 +30,14 @@ _KINDS = {"single": "moderated t, two-sided 95 %", "sequential": "repeated, two-
 _SEQUENCE = "confidence sequence, two-sided 95 %"
 
 
+_SOURCES = {
+    "given": "fixed before the first replay",
+    "measured": "measured on the banked wins before the first replay",
+    "partly assumed": "partly assumed before the first replay",
+    "assumed": "assumed before the first replay",
+}
+
+
 class Benefit(NamedTuple):
     """The evidence of the failing cases at its last look."""
 
@@ -210,9 +218,7 @@ def _said(trial: Trial, benefit: Benefit, doubt: tuple[str, str] | None) -> str:
     said = [doubt[1]] if doubt else []
     sd = benefit.s2**0.5 if np.isfinite(benefit.s2) else trial.prior_sd
     if not doubt:
-        said.append(
-            f"runs of a case scatter with an sd of {sd:.2f} ({trial.prior_sd:.2f} before looking, {trial.noise})"
-        )
+        said.append(f"runs of a case scatter with an sd of {sd:.2f} ({trial.prior_sd:.2f} {_SOURCES[trial.noise]})")
     if not trial.runs.ordered:
         said.append("one look at all runs: the rows have no round")
     if trial.left_out:

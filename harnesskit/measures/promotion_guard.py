@@ -176,7 +176,11 @@ def _worst(trial: Trial, look: GuardLook) -> str:
     """Return the wins with the largest likelihood ratio of harm, at most three."""
     seen = np.flatnonzero(np.isfinite(look.delta))
     order = seen[np.lexsort((seen, -look.harm[seen]))][:_WORST]
-    return ", ".join(f"{trial.wins[i]} ({look.delta[i]:+.2f}, ratio {look.harm[i]:.2g})" for i in order)
+    return ", ".join(f"{trial.wins[i]} ({look.delta[i]:+.2f}, ratio {_ratio(look.harm[i])})" for i in order)
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _mean(trial: Trial, guard: Guard | None) -> dict[str, Any]:
