@@ -321,3 +321,19 @@ def test_any_frame_gets_a_verdict_of_the_closed_sets(seed, policy, ordered):
     assert found.reasons
     assert all(text[0].isupper() or not text[0].isalpha() for text in found.reasons)
     assert all(text.endswith(".") for text in found.reasons)
+
+
+def test_one_look_agrees_with_the_pooled_moderated_t_of_another_package():
+    """Residual sum of squares by statsmodels' OLS, t by scipy."""
+    control = [[0.4, 0.52, 0.45], [0.31, 0.28, 0.4], [0.55, 0.49, 0.6]]
+    rule = [[0.55, 0.61], [0.47, 0.39], [0.58, 0.72]]
+    sides = [
+        pd.DataFrame([(f"f{i}", "failure", "q", v) for i, runs in enumerate(side) for v in runs],
+                     columns=["case_id", "kind", "metric", "value"])
+        for side in (control, rule)
+    ]  # fmt: skip
+    row = weigh(*sides, prior_sd=0.1).loc["benefit"]
+    assert row["estimate"] == pytest.approx(0.10888888888888883, abs=1e-9)
+    assert row["evidence"] == pytest.approx(2.399250273784535, abs=1e-9)
+    half = stats.t.isf(0.025, 12) * 0.0015262345679012345**0.5
+    assert row["high"] - row["estimate"] == pytest.approx(half, abs=1e-9)
