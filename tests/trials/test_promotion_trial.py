@@ -366,3 +366,47 @@ def test_errors_name_what_is_wrong(tmp_path: Path):
     done = harness.validate_now(rule_id(harness), policy="budgeted:3")
     with pytest.raises(ReplayError, match="it has ended"):
         harness.validate_now(rule_id(harness), resume=done.run_id)
+
+
+def test_a_bank_older_than_a_week_is_looked_at_first(tmp_path: Path):
+    banked(tmp_path)
+    for path in (tmp_path / "harnesskit" / "runs").glob("control-*/run.json"):
+        run = json.loads(path.read_text()) | {"finished_at": "2020-01-01T00:00:00+00:00"}
+        path.write_text(json.dumps(run))
+    harness = workspace(tmp_path, RuleAgent(0.3))
+    result = harness.validate_now(rule_id(harness))
+    first = result.samples.sort_values("round").head(3)
+    assert set(first["arm"]) == {"control"}
+    assert first["case_id"].tolist() == result.frozen["sentinels"]
+    row = result.evidence.set_index("check").loc["control_is_current"]
+    assert row["state"] == "met"
+    assert result.verdict == "promote", result.decision.reasons
+
+
+def test_a_cancelled_trial_keeps_what_had_ended_and_is_gone_on_with(tmp_path: Path):
+    agent = RuleAgent(0.25)
+    reached = asyncio.Event
+
+    async def main():
+        at_fourth = reached()
+
+        async def replay(case, context):
+            if len(agent.calls) == 3:
+                at_fourth.set()
+                await asyncio.sleep(60)
+            return agent(case, context)
+
+        harness = workspace(tmp_path, replay)
+        task = asyncio.ensure_future(harness.validate(rule_id(harness)))
+        await at_fourth.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        agent.calls.append(("cancelled", None))
+        return await harness.validate(rule_id(harness))
+
+    result = asyncio.run(main())
+    assert result.verdict == "promote"
+    reasons = result.samples["reason"].fillna("")
+    assert (reasons == "interrupted").sum() == 1
+    assert sorted(result.samples.loc[reasons != "interrupted", "round"]) == list(range(1, len(result.samples)))
