@@ -14,6 +14,7 @@ import numpy as np
 from scipy import special
 
 from harnesskit.stats.harm_prior import CAPTURE_DF
+from harnesskit.stats.level_drop import captured_change
 from harnesskit.stats.win_runs import Sums, WinRuns
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def look_at(known: HarmPrior, runs: WinRuns, rules: GuardRules = DEFAULT) -> Gua
         delta[at], clipped[at] = one.change.mean(axis=1), one.clipped_s2
         half[at] = special.stdtrit(known.df[at], 0.975) * np.sqrt(scale * one.mean_s2)
     here = np.isfinite(delta)
-    estimate, highest = _mean_drop(known, delta[here], clipped[here], level, rules)
+    estimate, highest = _mean_drop(known, runs, delta[here], clipped[here], level, scale, rules)
     shares = np.asarray(rules.shares)[:, None]
     evidence = float(np.exp(np.log1p(shares * (harm - 1)).sum(axis=1)).mean())
     return GuardLook(
@@ -272,12 +273,16 @@ def _slab(k: int, single: float) -> tuple[Floats, Floats]:
     return np.vstack([np.ones(k), np.eye(k)]), np.array([1 - single, *[single / k] * k])
 
 
-def _mean_drop(known: HarmPrior, delta: Floats, s2: Floats, level: _Level, rules: GuardRules) -> tuple[float, float]:
+def _mean_drop(
+    known: HarmPrior, runs: WinRuns, delta: Floats, s2: Floats, level: _Level, scale: float, rules: GuardRules
+) -> tuple[float, float]:
     """Return the mean change over the replayed wins, and the upper bound of the mean drop."""
     if not len(delta):
         return float("nan"), float("inf")
-    sd = np.sqrt(level.s2)
-    common = float((np.outer(sd, sd) * known.correlation).mean())
-    estimate = float(delta.mean())
-    reach = float(special.ndtri(rules.ni_level)) * float(s2.sum() / len(s2) ** 2 + common) ** 0.5
-    return estimate, reach - estimate
+    reach = float(special.ndtri(rules.ni_level))
+    if known.fresh:
+        change = captured_change(known, runs, scale)
+        return change.mean, reach * change.se - change.mean
+    doubt = np.sqrt(level.s2)
+    common = float((np.outer(doubt, doubt) * known.correlation).mean())
+    return float(delta.mean()), reach * float(s2.sum() / len(s2) ** 2 + common) ** 0.5 - float(delta.mean())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from harnesskit.stats.noise import ASSUMED_SD, MIN_SD
+from harnesskit.stats.noise import ASSUMED_SD, COLD_DF, MIN_SD
 from harnesskit.stats.win_scatter import Scatter, assumed_correlation, win_scatter
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ class HarmPrior(NamedTuple):
     """(K,): mean of the wins' control means, captures as they are."""
     between: Floats
     """(K,): variance of the wins' control means."""
+    level_between: float
+    """Variance of their means over the metrics."""
     spread: Floats
     """(W,): variance of a run of the win, over the mean of all."""
     df: Floats
@@ -145,14 +147,17 @@ def harm_prior(
     noise = _noise(scatter, sd, told, k)
     control = np.where(banked[:, None, None], scatter.clipped, runs)
     mean, count = _win_means(control)
-    between = _between(mean, count, noise, LEAST_SPREAD_BANK if told else LEAST_SPREAD_CAPTURE)
+    least = LEAST_SPREAD_BANK if told else LEAST_SPREAD_CAPTURE
+    between = _between(mean, count, noise, least)
     spread, df = _win_spread(scatter, told, k)
+    level = _column_mean(mean, captured if captured.any() else m > 0)
     known = scatter.correlation if told else assumed_correlation(k)
     return HarmPrior(
         control=control, centre=scatter.centre, reach=scatter.reach,
         sd=noise, clipped_sd=np.minimum(scatter.clipped_sd, noise) if told else noise,
         correlation=known if correlation is None else np.asarray(correlation, dtype=float),
-        level=_column_mean(mean, captured if captured.any() else m > 0), between=between, spread=spread, df=df,
+        level=level, between=between, spread=spread, df=df,
+        level_between=_level_between(control - level, noise, known, least),
         single=_single(scatter.low_share) if told else SINGLE_CAPTURE, one_run=_one_run(scatter) if told else ONE_RUN,
         shift=shift * noise if captured.any() else np.zeros(k),
         level_s2=_level_s2(between, noise, m, banked, captured), captured=captured, banked=banked,
@@ -214,6 +219,8 @@ def _noise(scatter: Scatter, sd: ArrayLike | None, told: bool, k: int) -> Floats
     """Return the noise of one run: the bank's, that of clipped runs where runs collapse; else the given one."""
     if told:
         return scatter.clipped_sd if scatter.collapses else scatter.sd
+    if sd is None and float(scatter.win_df.sum(axis=0).min(initial=np.inf)) >= COLD_DF:
+        return scatter.sd
     given = np.asarray(ASSUMED_SD if sd is None else sd, dtype=float)
     return np.array(np.maximum(np.broadcast_to(given, (k,)), MIN_SD))
 
@@ -243,6 +250,18 @@ def _between(mean: Floats, count: Floats, sd: Floats, least: float) -> Floats:
             noise = float((sd[k] ** 2 / count[seen, k]).mean())
             found[k] = max(float(mean[seen, k].var(ddof=1)) - noise, least**2)
     return found
+
+
+def _level_between(away: Floats, sd: Floats, correlation: Floats, least: float) -> float:
+    """Return the variance of the wins' means over the metrics, less what their noise makes, at least `least`^2."""
+    seen = np.isfinite(away)
+    count = seen.sum(axis=(1, 2))
+    if (count > 0).sum() < 2:
+        return UNKNOWN_BETWEEN**2
+    mean = (np.where(seen, away, 0.0).sum(axis=(1, 2)) / np.maximum(count, 1))[count > 0]
+    runs = seen.any(axis=2).sum(axis=1)[count > 0]
+    noise = float((correlation * np.outer(sd, sd)).mean()) * float((1 / runs).mean())
+    return max(float(mean.var(ddof=1)) - noise, least**2)
 
 
 def _win_spread(scatter: Scatter, told: bool, k: int) -> tuple[Floats, Floats]:

@@ -84,6 +84,10 @@ class WinRuns:
         self.fresh_total[win] += values
         self.fresh_count[win] += seen
 
+    def candidate_sums(self) -> tuple[Floats, Floats]:
+        """Return the sums of the candidate runs and their counts, (wins, metrics) each."""
+        return self._total[CANDIDATE], np.asarray(np.einsum("wkk->wk", self._joint[CANDIDATE]), dtype=float)
+
     def groups(self) -> list[Sums]:
         """Return the wins that are scored in both arms, those on the same metrics together."""
         both = np.einsum("awkk->awk", self._joint).min(axis=0) > 0

@@ -36,6 +36,8 @@ class PromotionWorld:
         Whether wins were captured because their run had all metrics at .7 or more.
     stale
         Captures lie higher by this, whatever they were selected for.
+    most
+        Runs that are drawn of each case in each arm.
     """
 
     effect: float = 0.0
@@ -55,6 +57,7 @@ class PromotionWorld:
     collapse_alone: bool = False
     selected: bool = True
     stale: float = 0.0
+    most: int = MOST
 
     @property
     def believed(self) -> float:
@@ -74,6 +77,8 @@ class Candidate(NamedTuple):
     win_rule: np.ndarray
     order: np.ndarray
     harmed: np.ndarray
+    failure_captured: np.ndarray
+    """The run that each failing case was kept for: it scored below .5 in the target metric."""
 
 
 def draw_candidate(world: PromotionWorld, seed: int) -> Candidate:
@@ -97,15 +102,22 @@ def draw_candidate(world: PromotionWorld, seed: int) -> Candidate:
     after[harmed, : world.metrics] -= world.drop
     return Candidate(
         failure_bank=_runs(world, rng, failing, of_failures, world.bank),
-        failure_control=_runs(world, rng, failing, of_failures, MOST),
-        failure_rule=_runs(world, rng, failing + world.effect, of_failures, MOST),
+        failure_control=_runs(world, rng, failing, of_failures, world.most),
+        failure_rule=_runs(world, rng, failing + world.effect, of_failures, world.most),
         win_bank=_runs(world, rng, winning, of_wins, world.bank),
         captured=captured[:, 0] + world.stale,
-        win_control=_runs(world, rng, winning, of_wins, MOST),
-        win_rule=_runs(world, rng, after, of_wins, MOST),
+        win_control=_runs(world, rng, winning, of_wins, world.most),
+        win_rule=_runs(world, rng, after, of_wins, world.most),
         order=rng.permutation(world.wins),
         harmed=harmed,
+        failure_captured=_failed(world, rng, failing, of_failures),
     )
+
+
+def _failed(world: PromotionWorld, rng: np.random.Generator, mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    runs = _runs(world, rng, mean, spread, MOST)  # fewer than forty are hardly ever needed
+    low = runs[:, :, 0] < 0.5
+    return runs[np.arange(len(runs)), np.where(low.any(axis=1), low.argmax(axis=1), runs[:, :, 0].argmin(axis=1))]
 
 
 def _runs(world: PromotionWorld, rng: np.random.Generator, mean: np.ndarray, spread: np.ndarray, n: int) -> np.ndarray:
