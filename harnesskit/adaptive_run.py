@@ -12,10 +12,10 @@ import pandas as pd
 
 from harnesskit.agent_side import AgentSide
 from harnesskit.model.errors import WorkspaceError
+from harnesskit.model.identity import identity_of
 from harnesskit.model.metrics import Metrics
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.model.replay import ReplayError
-from harnesskit.replays.identity import identity_of
 from harnesskit.replays.progress import progress
 from harnesskit.replays.run_store import rules_hash, rules_of
 from harnesskit.replays.setup import Setup

@@ -11,12 +11,12 @@ from typing import Any
 
 from harnesskit.agent_side import AgentSide
 from harnesskit.model.errors import WorkspaceError
+from harnesskit.model.identity import identity_of
 from harnesskit.model.metrics import Metrics
 from harnesskit.model.promotion_policy import PromotionPolicy
 from harnesskit.model.records import RuleRecord
 from harnesskit.model.replay import ReplayError
 from harnesskit.promotion import PromotionResult, read_trial
-from harnesskit.replays.identity import identity_of
 from harnesskit.replays.setup import Record
 from harnesskit.trials.adaptive_regression import INTERRUPTED, TIME_LIMIT
 from harnesskit.trials.promotion_frozen import FrozenPromotion, policy_hash, text_hash

@@ -10,11 +10,11 @@ from typing import Any
 
 from harnesskit.model.case import EvalCase
 from harnesskit.model.errors import nearest
+from harnesskit.model.identity import identity_of
 from harnesskit.model.replay import ReplayError, ReplayResult
 from harnesskit.replays.bounded import awaits
 from harnesskit.replays.child_process import answer_of
 from harnesskit.replays.context import ReplayContext
-from harnesskit.replays.identity import identity_of
 from harnesskit.workspace.reading import to_json
 
 Agent = Callable[..., Any]

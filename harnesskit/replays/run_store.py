@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from harnesskit.model.case import EvalCase
 from harnesskit.model.errors import WorkspaceError, listed, nearest
+from harnesskit.model.identity import identity_of
 from harnesskit.model.records import RuleRecord
 from harnesskit.model.replay import ReplayError
-from harnesskit.replays.identity import identity_of
 from harnesskit.replays.plain_data import plain, plain_json
 from harnesskit.replays.rule_tools import visible_rules
 from harnesskit.replays.setup import Record, Setup

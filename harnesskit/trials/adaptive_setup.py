@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from harnesskit.model.case import EvalCase
+from harnesskit.model.identity import identity_of
 from harnesskit.model.metrics import Metrics
 from harnesskit.model.policy import RegressionPolicy
-from harnesskit.replays.identity import identity_of
 from harnesskit.replays.run_store import rules_hash
 from harnesskit.replays.setup import Sessions, Setup, Trial
 from harnesskit.trials.adaptive_regression import AgentReplays, Replays

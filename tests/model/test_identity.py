@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from harnesskit.model.identity import identity_of
 from harnesskit.replays.agents import from_agent, from_command
-from harnesskit.replays.identity import identity_of
 
 
 def defined(source: str, name: str = "replay", **names: Any) -> Callable[..., Any]:
