@@ -46,9 +46,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
+_HOMES = {
+    **dict.fromkeys(("replay", "regression"), "run_commands"),
+    **dict.fromkeys(("validate", "guards"), "guard_commands"),
+    **dict.fromkeys(("promote", "verify"), "review_commands"),
+}
+
+
 def _command(name: str) -> Callable[[argparse.Namespace], int]:
     """Load the function of a command; Ctrl-C meanwhile ends the process: a half-done import cannot go on."""
-    home = "run_commands" if name in ("replay", "regression", "validate") else "commands"
+    home = _HOMES.get(name, "commands")
     ours = threading.current_thread() is threading.main_thread()
     guarded = ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if guarded:
@@ -112,6 +119,7 @@ def build_parser() -> argparse.ArgumentParser:
     report.add_argument("--gate", action="store_true", help="exit 1 on a regression, 3 when inconclusive")
 
     _add_agent_commands(commands, shared)
+    _add_review_commands(commands, shared)
 
     export = commands.add_parser("export", parents=[shared], help="write every table to one DuckDB file")
     export.add_argument("path", type=Path, help="file to write, .duckdb or .db, e.g. analysis.duckdb")
@@ -155,10 +163,49 @@ def _add_agent_commands(
     regression.add_argument("--sample", type=int, metavar="N", help="only the first N cases, wins first")
     regression.add_argument("--out", type=Path, help="report to write (.html, .md, .json); none when not given")
 
+    _add_validate(commands, [shared, agent])
+
+
+def _add_validate(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], parents: list[argparse.ArgumentParser]
+) -> None:
+    """Add the command that tries candidate rules."""
     validate = commands.add_parser(
-        "validate", parents=[shared, agent], help="judge the candidate rules; the exit code is the verdict"
+        "validate", parents=parents, help="try candidate rules on replays; the exit code is the verdict"
     )
-    validate.add_argument("--policy", default="reference", help="reference")
+    validate.add_argument("guard", nargs="*", metavar="ID", help="rules or cases to try; every candidate rule if none")
+    validate.add_argument(
+        "--policy",
+        default="budgeted",
+        help="budgeted, budgeted:N, open_ended, certified, classic, or reference, which applies what it decides",
+    )
+    validate.add_argument("--plan", action="store_true", help="say what it would cost and could tell; no replay")
+    validate.add_argument("--metric", metavar="NAME", help="metric that the rule is to improve (default: its own)")
+    validate.add_argument("--time-limit", type=float, metavar="SECONDS", help="begin no replay after this time")
+    validate.add_argument("--resume", metavar="RUN", help="go on with this trial")
+    validate.add_argument("--concurrency", type=int, default=1, help="replays at the same time (default 1)")
+    validate.add_argument("--seed", type=int, default=0, help="seed of the trial (default 0)")
+
+
+def _add_review_commands(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser
+) -> None:
+    """Add the commands that apply a signed review, and that compute a verdict again."""
+    commands.add_parser("guards", parents=[shared], help="list every guard with its verdict and what would settle it")
+
+    promote = commands.add_parser("promote", parents=[shared], help="promote a guard on its review, or take it back")
+    promote.add_argument("guard", metavar="ID", help="id of a rule or case, or name of a check")
+    promote.add_argument("--override", metavar="REASON", help="promote it against its review; the reason is recorded")
+    promote.add_argument("--retire", metavar="REASON", help="retire it instead: the way back")
+    promote.add_argument("--author", metavar="NAME", help="who does it (default: who signed, else the login name)")
+    promote.add_argument(
+        "--fingerprint", metavar="TEXT", help="the agent in use, a version or a JSON object; its evidence must match"
+    )
+
+    verify = commands.add_parser(
+        "verify", parents=[shared], help="compute the verdict of a JSON report again; exit 1 when it differs"
+    )
+    verify.add_argument("report", type=Path, help="report that was saved as .json")
 
 
 def _shared_options(root: str) -> argparse.ArgumentParser:

@@ -11,15 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from harnesskit.agent_side import Agent, AgentSide
+from harnesskit.check_verbs import CheckVerbs
+from harnesskit.forward_verbs import ForwardVerbs
+from harnesskit.guard_verbs import GuardVerbs
 from harnesskit.live.capture import CaptureReport
 from harnesskit.live.outcome import TurnOutcome
 from harnesskit.live.scope import Turn
 from harnesskit.model.config import HarnessConfig
-from harnesskit.model.errors import PolicyError, WorkspaceError
+from harnesskit.model.errors import WorkspaceError
 from harnesskit.model.metrics import Metric
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.replays.pandaprobe import PandaProbe
-from harnesskit.stored_runs import StoredRuns
+from harnesskit.review_verbs import ReviewVerbs
 from harnesskit.tables import as_utc
 from harnesskit.workspace.evalset_store import EvalSet
 from harnesskit.workspace.layout import provision, workspace_root
@@ -30,10 +33,9 @@ if TYPE_CHECKING:
 
     from harnesskit.regression import RegressionResult
     from harnesskit.trials.regression_report import RegressionReport
-    from harnesskit.trials.verdict import Verdict
 
 
-class Harness(StoredRuns):
+class Harness(GuardVerbs, ForwardVerbs, CheckVerbs, ReviewVerbs):
     """One workspace: its tables, the verbs that decide from stored runs, and those that meet a live agent.
 
     The tables are described at `harnesskit.tables.Tables`. Without a replay function everything but replaying works.
@@ -217,30 +219,8 @@ class Harness(StoredRuns):
         rules = self.policy(policy)
         return plan(prepare(self._side, rules, self.metrics, sample=self._sample(sample), blocking=True))
 
-    async def validate_candidates(self, *, policy: str = "reference") -> list[Verdict]:
-        """Judge every candidate rule once, by replays or in its forward trial, and apply what is decided.
-
-        Parameters
-        ----------
-        policy
-            ``reference``, the only one so far.
-        """
-        self._only_reference(policy)
-        return await self._side.rounds(blocking=False).run()
-
-    def validate_candidates_now(self, *, policy: str = "reference") -> list[Verdict]:
-        """Do the same as `validate_candidates`, and return when it is done."""
-        from harnesskit.trials.replayer import finish
-
-        self._only_reference(policy)
-        return finish(self._side.rounds(blocking=True).run())
-
     def _sample(self, sample: int | None) -> int:
         return self.config.regression_sample if sample is None else sample
-
-    def _only_reference(self, policy: str) -> None:
-        if policy != "reference":
-            raise PolicyError(f"candidates are judged by the policy 'reference' only so far; found {policy!r}.")
 
     def _judged(self, run_id: str, found: RegressionReport | str | None, policy: RegressionPolicy) -> RegressionResult:
         """Return the verdict on a run just made; `found` is its report in the reference's terms, or its control run."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from harnesskit.model.decision import Decision
 from harnesskit.model.metrics import Metrics
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.model.results import RUN_VERDICTS
+from harnesskit.regression_evidence import regression_evidence, require_samples
 from harnesskit.reports.model import Report
 from harnesskit.reports.regression import regression_report
 from harnesskit.run_choice import CAPTURED
@@ -120,6 +121,7 @@ class RegressionResult:
             looks=self.looks,
             title=title or f"Regression report: {self.run_id}",
             reproduce=shlex.join(command),
+            evidence=regression_evidence(self),
         )
 
 
@@ -173,11 +175,29 @@ def judge_run(
     return RegressionResult(run_id, baseline_id, *frames, decision, root, before=baseline, after=candidate)
 
 
-def judge_adaptive(root: Path, run_id: str, runs: pd.DataFrame, problems: pd.DataFrame) -> RegressionResult | None:
-    """Return the verdict on an adaptive run, from its samples and what it froze; None for another run."""
+def judge_adaptive(
+    root: Path,
+    run_id: str,
+    runs: pd.DataFrame,
+    problems: pd.DataFrame,
+    *,
+    samples: Mapping[str, Collection[str]] | None = None,
+) -> RegressionResult | None:
+    """Return the verdict on an adaptive run, from its samples and what it froze; None for another run.
+
+    Parameters
+    ----------
+    samples
+        Ids of the samples to judge by (``baseline``, ``candidate``); None for all of the run.
+    """
     row, frozen, records = read_adaptive(root, run_id)
     if frozen is None:
         return None
+    if samples is not None:
+        wanted = {one for side in samples.values() for one in side}
+        banked = {run.sample_id for runs_of in frozen.controls.values() for run in runs_of}
+        require_samples(wanted, banked | {record.sample.sample_id for record in records}, f"the run {run_id}")
+        records = [record for record in records if record.sample.sample_id in wanted]
     stopped = json.loads(row.parameters or "{}").get("stopped")
     found = adaptive_verdict(frozen, records, subject=run_id, stopped=stopped)
     before, after = side_frames(frozen, records)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -43,7 +44,12 @@ class StoredRuns(Tables):
         return self.sql(script("queries/replay_runs.sql"))
 
     def regression(
-        self, run: str | None = None, *, baseline: str | None = None, policy: str | RegressionPolicy | None = None
+        self,
+        run: str | None = None,
+        *,
+        baseline: str | None = None,
+        policy: str | RegressionPolicy | None = None,
+        samples: Mapping[str, Collection[str]] | None = None,
     ) -> RegressionResult:
         """Judge a stored run against its baseline; nothing is replayed.
 
@@ -58,21 +64,34 @@ class StoredRuns(Tables):
             A name (``default``, ``reference``, ``fixed:3``, ``floor:0.8``, or one declared in ``metrics.toml``) or an
             object; ``default`` when None. An adaptive run keeps the verdict that it gave, under the policy and the
             baseline that it froze, unless a baseline or a policy that is not adaptive is asked for.
+        samples
+            Ids of the samples to judge by, ``baseline`` and ``candidate``; all there are when None.
 
         Raises
         ------
         WorkspaceError
-            There is no such run, or the run would be judged against itself.
+            There is no such run or sample, or the run would be judged against itself.
         PolicyError
             There is no such policy.
         """
+        return self._regression(run, baseline, policy, samples)
+
+    def _regression(
+        self,
+        run: str | None,
+        baseline: str | None,
+        policy: str | RegressionPolicy | None,
+        samples: Mapping[str, Collection[str]] | None,
+    ) -> RegressionResult:
         from harnesskit.regression import judge_adaptive, judge_run  # loads scipy
+        from harnesskit.regression_evidence import only_samples
         from harnesskit.run_choice import CAPTURED, choose_baseline, choose_run, circumstances
 
+        wanted = samples or {}
         runs = self.runs()
         run_id = choose_run(runs, run)
         if baseline is None and (policy is None or self.policy(policy).adaptive):
-            kept = judge_adaptive(self.root, run_id, self.table("runs"), self.problems())
+            kept = judge_adaptive(self.root, run_id, self.table("runs"), self.problems(), samples=samples)
             if kept is not None:
                 return self._with_cases(kept)
         baseline_id = choose_baseline(runs, run_id, baseline)
@@ -82,13 +101,14 @@ class StoredRuns(Tables):
             before = self.sql(script("queries/journaled_baselines.sql"), run=run_id)
         else:
             before = self.scores(role=CAPTURED)
+        after = _without_controls(self.sql(script("queries/run_scores.sql"), run=run_id))
         n_asked, remarks = circumstances(runs, run_id, baseline_id)
         compared = self.table("runs")
         result = judge_run(
             run_id=run_id,
             baseline_id=baseline_id,
-            baseline=before,
-            candidate=_without_controls(self.sql(script("queries/run_scores.sql"), run=run_id)),
+            baseline=only_samples(before, wanted.get("baseline"), f"the baseline {baseline_id}"),
+            candidate=only_samples(after, wanted.get("candidate"), f"the run {run_id}"),
             runs=compared[compared["run_id"].isin([run_id, baseline_id])],
             problems=self.problems(),
             metrics=self.metrics,

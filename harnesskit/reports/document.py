@@ -111,13 +111,20 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A report before it is rendered. Credentials are masked on the way in, so no renderer can leak one."""
+    """A report before it is rendered. Credentials are masked on the way in, so no renderer can leak one.
+
+    Attributes
+    ----------
+    evidence
+        What the verdict was computed from, for `harnesskit verify`: run, sample ids, seed; in the JSON report only.
+    """
 
     title: str
     verdict: Decision | None = None
     sections: tuple[Section, ...] = ()
     created_at: datetime | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+    evidence: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         """Copy and mask everything that came from data."""
@@ -126,6 +133,7 @@ class Document:
             "verdict": None if self.verdict is None else mask_decision(self.verdict),
             "sections": tuple(replace(s, title=mask_text(s.title), blocks=_masked(s.blocks)) for s in self.sections),
             "metadata": mask_value(dict(self.metadata)),
+            "evidence": mask_value(dict(self.evidence)),
         }
         for name, value in masked.items():
             object.__setattr__(self, name, value)

@@ -77,6 +77,10 @@ class ReportJson(_Strict):
     created_at: str | None = Field(None, description="ISO time in UTC, when one was given")
     metadata: dict[str, Any] = Field(default_factory=dict)
     verdict: VerdictJson | None = None
+    evidence: dict[str, Any] = Field(
+        default_factory=dict,
+        description="what `harnesskit verify` computes the verdict from again: kind, run, baseline, seed, sample ids",
+    )
     tallies: dict[str, dict[str, int]] = Field(default_factory=dict, description="unit to status to count")
     sections: list[SectionJson]
     tables: list[TableJson]
@@ -95,6 +99,7 @@ def report_json(document: Document) -> ReportJson:
         title=_text(document.title),
         created_at=None if document.created_at is None else utc(document.created_at),
         metadata=_plain(document.metadata),
+        evidence=_plain(document.evidence),
         verdict=None if document.verdict is None else _verdict(document.verdict),
         tallies={_text(tally.unit): dict(tally.counts) for tally in tallies},
         sections=[_section(section.title, section.blocks) for section in document.sections],

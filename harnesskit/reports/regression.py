@@ -51,6 +51,7 @@ def regression_report(
     reproduce: str | Sequence[str] | None = None,
     metadata: Mapping[str, Any] | None = None,
     created_at: datetime | None = None,
+    evidence: Mapping[str, Any] | None = None,
 ) -> Report:
     """Arrange a regression run as a report: the verdict first, then everything it rests on.
 
@@ -84,6 +85,8 @@ def regression_report(
         Facts for the foot of the report, e.g. the version of the package.
     created_at
         When the report was made. Left out when None, so that the same evidence gives the same bytes.
+    evidence
+        What ``harnesskit verify`` needs to compute the verdict again (`Report.evidence`).
 
     Returns
     -------
@@ -124,7 +127,7 @@ def regression_report(
         ("How to reproduce", _reproduce(reproduce)),
     ]
     made = tuple(Section(heading, tuple(blocks)) for heading, blocks in sections if blocks)
-    return Report(title, decision, made, created_at, dict(metadata or {}))
+    return Report(title, decision, made, created_at, dict(metadata or {}), dict(evidence or {}))
 
 
 def _case_tallies(deltas: pd.DataFrame) -> list[Tally]:

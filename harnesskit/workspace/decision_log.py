@@ -70,6 +70,8 @@ class OpenLog:
 
     Attributes
     ----------
+    root
+        The workspace.
     rows
         The reviews, oldest first; what is appended joins them.
     today
@@ -80,7 +82,7 @@ class OpenLog:
         self._path = root / DECISIONS
         self._clock = clock
         self._links: list[Link] = read_chain(self._path)
-        self._root = root
+        self.root = root
         self.rows = read_decisions(root)[0]
         self.today = clock().astimezone(UTC).date()
 
@@ -119,7 +121,7 @@ class OpenLog:
         decision_id, line = self.sealed(record)
         append_line(self._path, line)
         self._links = read_chain(self._path)
-        self.rows = read_decisions(self._root)[0]
+        self.rows = read_decisions(self.root)[0]
         return decision_id
 
     def standing(self, subject: str, guard_kind: str | None) -> DecisionRow | None:

@@ -19,6 +19,7 @@ from harnesskit.workspace.case_writing import (
     check_payload,
     checked_kind,
     checked_labels,
+    checked_scores,
     is_case_id,
     new_record,
 )
@@ -211,6 +212,35 @@ class EvalSet:
             if stored is None:
                 raise KeyError(f"There is no case {shown(case_id)} in {self.root / EVALSET}.")
             return files.attach(stored, payload).case()
+
+    def turn_into(
+        self, case_id: str, kind: CaseKind, *, baseline_scores: Mapping[str, float] | None = None, reason: str
+    ) -> EvalCase:
+        """Make a case a win or a failure and return it; the file keeps all else, and `reason` goes to the journal.
+
+        Parameters
+        ----------
+        baseline_scores
+            Scores that it is held against from now on; the old ones when None.
+
+        Raises
+        ------
+        KeyError
+            There is no such case.
+        ValueError
+            A kind or a score cannot be used; nothing was changed.
+        WorkspaceError
+            The file cannot be written and is as it was, or two files hold the id.
+        LockedError
+            Another process holds the set; the message names it.
+        """
+        scores = None if baseline_scores is None else checked_scores(baseline_scores)
+        wanted = checked_kind(kind)
+        with self._changing(f"make {case_id} a {kind}") as files:
+            stored = files.find(case_id)
+            if stored is None:
+                raise KeyError(f"There is no case {shown(case_id)} in {self.root / EVALSET}.")
+            return files.turn_into(stored, wanted, scores, reason).case()
 
     def remove(self, case_id: str, *, reason: str = "removed on request") -> bool:
         """Delete the file of a case and return whether there was one; `reason` goes to the journal.

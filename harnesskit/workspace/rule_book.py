@@ -92,6 +92,13 @@ class RuleBook:
         """Whether a crash left a write half done; the next write finishes it."""
         return unfinished(self.root)
 
+    def finish(self) -> bool:
+        """Finish what a crash left half done, and return whether there was something; nothing is touched otherwise."""
+        if not self.unfinished:
+            return False
+        with self._hold("finish a write"):
+            return finish_write(self.root)
+
     def add(
         self,
         rule: str,

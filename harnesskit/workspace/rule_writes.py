@@ -122,17 +122,16 @@ def _owed(root: Path, intent: _Intent) -> list[tuple[str, str]]:
 
 
 def _read(path: Path) -> _Intent | None:
-    value = read_document(path).value or {}
-    sizes = [value.get(name) for name in ("rules_size", "journal_size")]
-    lines = [value.get(name) for name in ("record", "event")]
-    review = value.get("decisions_size", 0), value.get("decision", "")
-    if not all(isinstance(size, int) for size in (*sizes, review[0])):
+    value = {"decision": "", "decisions_size": 0, **(read_document(path).value or {})}
+    sizes = [value.get(name) for name in ("rules_size", "journal_size", "decisions_size")]
+    lines = [value.get(name) for name in ("record", "event", "decision")]
+    if not all(isinstance(size, int) for size in sizes):
         return None
-    if not all(isinstance(line, str) and line.isascii() and "\n" not in line for line in (*lines, review[1])):
+    if not all(isinstance(line, str) and line.isascii() and "\n" not in line for line in lines):
         return None
-    if not all(_is_object(line) for line in lines):
+    if not all(_is_object(line) for line in lines[:2]):
         return None
-    return _Intent(*sizes, *lines, *review)  # type: ignore[arg-type]  # checked above
+    return _Intent(**{name: value[name] for name in _Intent._fields})
 
 
 def _is_object(line: Any) -> bool:

@@ -84,7 +84,7 @@ def test_what_was_written_here_has_no_problem_and_is_all_there(tmp_path):
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (lambda it: [it[0], it[1].replace("promote", "retired"), it[2]], [(2, "altered_decision"), (3, "broken_chain")]),
+        (lambda it: [it[0], it[1].replace("promote", "gone"), it[2]], [(2, "altered_decision"), (3, "broken_chain")]),
         (lambda it: [it[0], it[1], it[2].replace("promote", "retired")], [(3, "altered_decision")]),
         (lambda it: [it[0], it[2]], [(2, "broken_chain")]),
         (lambda it: [it[1], it[2]], [(1, "broken_chain")]),
