@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 STRICT_END = 1.0
 """Evidence of harm left at the end without a bank: captures are worth less than control runs."""
-BANK_SHIFT = -0.25
-"""Shift of captures beside a bank, in standard deviations of a run: they were selected for being good."""
+SHIFT = -0.25
+"""Expected shift of captures, in standard deviations of a run: they were selected for being good."""
 
 
 class GuardStage(NamedTuple):
@@ -46,8 +46,8 @@ def guard_stage(
 ) -> GuardStage:
     """Return what the guard knows before its first replay.
 
-    Without a bank the captures of wins stand for a control run each: then no shift of them is assumed, and less
-    evidence of harm may be left at the end, so that a loss on all wins is let through less often.
+    Without a bank the captures of wins stand for a control run each, shifted by an amount that is not known; less
+    evidence of harm may then be left at the end.
 
     Parameters
     ----------
@@ -65,10 +65,10 @@ def guard_stage(
     banked = bank is not None and bool((np.isfinite(np.asarray(bank, dtype=float)).any(axis=2).sum(axis=1) > 1).any())
     rules = GuardRules(
         ni_margin=policy.ni_margin, ni_level=policy.ni_level, harm_bar=policy.harm_bar, clean_bar=policy.clean_bar,
-        end_bar=policy.end_bar if banked else min(policy.end_bar, STRICT_END),
+        end_bar=policy.end_bar if banked else min(policy.end_bar, STRICT_END), design=policy.design,
     )  # fmt: skip
     sd = None
     if not banked:
         sd = benefit_noise(list(cells)) if len(cells) else np.full(metrics, 0.10)
-    known = harm_prior(bank, captures, sd=sd, shift=BANK_SHIFT if banked else 0.0, wins=wins)
+    known = harm_prior(bank, captures, sd=sd, shift=SHIFT, wins=wins)
     return GuardStage(known, rules, max(policy.budget - spent, 0))

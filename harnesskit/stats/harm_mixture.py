@@ -7,15 +7,15 @@ that was not replayed counts 1, one that came out clean counts below 1: how many
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from scipy import special
 
-from harnesskit.stats.harm_prior import CAPTURE_DF
+from harnesskit.stats.harm_classic import classic_wins
+from harnesskit.stats.harm_ratio import HARMS, Level, common_scale, harm_ratios, posterior_level, win_changes
 from harnesskit.stats.level_drop import captured_change
-from harnesskit.stats.win_runs import Sums, WinRuns
+from harnesskit.stats.win_runs import WinRuns
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -27,11 +27,8 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 
-FIRST_CAP = 8.0
-"""Largest likelihood ratio of a win with one candidate run: one run never decides."""
-LARGEST = 1e6
-FEW_WINS = 5.0
-"""Replayed wins that "scatters as assumed" counts for in the common scale of the wins."""
+AT_REST = 0.5
+"""Likelihood ratio below which a win is not in doubt."""
 
 
 class GuardRules(NamedTuple):
@@ -42,8 +39,10 @@ class GuardRules(NamedTuple):
     harm_bar: float = 12.0
     clean_bar: float = 0.25
     end_bar: float = 2.0
-    harms: tuple[float, ...] = (0.10, 0.20, 0.30)
+    harms: tuple[float, ...] = HARMS
     shares: tuple[float, ...] = (0.05, 0.10, 0.30)
+    design: Literal["lean", "classic"] = "lean"
+    """``classic``: a z test of every win instead of the mixture, see `harm_classic`."""
     full: int = 40
     """Wins replayed at most: that many count as all."""
     most_per_win: int = 6
@@ -69,13 +68,15 @@ class GuardLook(NamedTuple):
     high: Floats
     """Two-sided 95 % interval of it, for one look at one win."""
     harm: Floats
-    """Likelihood ratio of harm against no change; 1 where not replayed."""
+    """Likelihood ratio of harm against no change; 1 where not replayed. Classic: largest z of a drop, 0 there."""
     evidence: float
-    """Of harm over all wins (lambda)."""
+    """Of harm over all wins (lambda). Classic: largest z over its bound, of the wins."""
     estimate: float
     """Mean change over the replayed wins; NaN without any."""
     highest_drop: float
     """Upper bound of the mean drop over the replayed wins at `ni_level`; infinite without any."""
+    closed: Bools
+    """The win is replayed and not in doubt."""
 
 
 def guard_look(
@@ -117,14 +118,16 @@ def replayed(known: HarmPrior, win: ArrayLike, candidate: ArrayLike, values: Arr
 
 def look_at(known: HarmPrior, runs: WinRuns, rules: GuardRules = DEFAULT) -> GuardLook:
     """Return where the guard stands, from running sums that a caller keeps."""
+    if rules.design == "classic":
+        return _classic_look(known, runs, rules)
     wins = known.wins
     delta, half, harm, clipped = np.full(wins, np.nan), np.full(wins, np.nan), np.ones(wins), np.full(wins, np.nan)
-    level = _level(known, runs)
-    groups = [_evaluate(known, runs, sums, level) for sums in runs.groups()]
-    scale = _common_scale(groups) if known.fresh else 1.0
+    level = posterior_level(known, runs)
+    groups = [win_changes(known, runs, sums, level) for sums in runs.groups()]
+    scale = common_scale(groups) if known.fresh else 1.0
     for one in groups:
         at = one.sums.wins
-        harm[at] = _harm(known, runs, one, level, scale, rules)
+        harm[at] = harm_ratios(known, runs, one, level, scale, rules.harms)
         delta[at], clipped[at] = one.change.mean(axis=1), one.clipped_s2
         half[at] = special.stdtrit(known.df[at], 0.975) * np.sqrt(scale * one.mean_s2)
     here = np.isfinite(delta)
@@ -133,148 +136,32 @@ def look_at(known: HarmPrior, runs: WinRuns, rules: GuardRules = DEFAULT) -> Gua
     evidence = float(np.exp(np.log1p(shares * (harm - 1)).sum(axis=1)).mean())
     return GuardLook(
         runs.replays, runs.n_candidate.copy(), runs.n_control.copy(), runs.n_fresh.copy(),
-        delta, delta - half, delta + half, harm, evidence, estimate, highest,
+        delta, delta - half, delta + half, harm, evidence, estimate, highest, here & (harm < AT_REST),
     )  # fmt: skip
 
 
-class _Level(NamedTuple):
-    """Where the wins' control means lie now that some were made again."""
-
-    mean: Floats
-    s2: Floats
-    moved: Floats
-    """How far the captures are moved."""
-
-
-class _Group(NamedTuple):
-    """Wins scored on the same metrics."""
-
-    sums: Sums
-    change: Floats
-    """(wins, K): candidate mean - control mean as it is known."""
-    sure: Floats
-    """(wins, K, K): inverse of its covariance."""
-    mean_s2: Floats
-    """(wins,): variance of its mean over the metrics."""
-    clipped_s2: Floats
-    """The same with the noise of clipped runs, without what the level adds to all wins alike."""
-    q0: Floats
-    """change' covariance^-1 change / K."""
-
-
-def _level(known: HarmPrior, runs: WinRuns) -> _Level:
-    """Return the posterior of the wins' mean level: the captures' with their shift, and the control runs made since.
-
-    A captured win with c control runs of mean x tells x - beta (y - M), beta = T^2 / (T^2 + s^2), with variance T^2 (1
-    - beta) + s^2 / c; y its capture and M the mean of all captures.
-    """
-    if not known.fresh:
-        return _Level(known.level, known.level_s2, np.zeros_like(known.level))
-    s2, t2 = known.sd**2, known.between
-    beta = t2 / (t2 + s2)
-    count = runs.fresh_count
-    captured = known.captured[:, None]
-    own = np.where(captured, beta * (known.control[:, 0] - known.level), 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        told = runs.fresh_total / count - np.where(np.isfinite(own), own, 0.0)
-        precision = 1 / (np.where(captured, t2 * (1 - beta), t2) + s2 / count)
-    precision = np.where(count > 0, precision, 0.0)
-    first = 1 / np.maximum(known.level_s2, 1e-12)
-    start = known.level + known.shift
-    total = first + precision.sum(axis=0)
-    mean = (first * start + (precision * np.where(count > 0, told, 0.0)).sum(axis=0)) / total
-    return _Level(mean, 1 / total, mean - known.level)
-
-
-def _evaluate(known: HarmPrior, runs: WinRuns, sums: Sums, level: _Level) -> _Group:
-    """Return the changes of wins that are scored on the same metrics, and how sure they are."""
-    at, used = sums.wins, sums.used
-    correlation, sd = known.correlation[np.ix_(used, used)], known.sd[used]
-    noise = correlation * np.outer(sd, sd)
-    clipped = correlation * np.outer(known.clipped_sd[used], known.clipped_sd[used])
-    moved = np.where(known.captured[at, None], level.moved[used], 0.0) / sums.control_count
-    prior = np.diag(1 / known.between[used])
-    sure = np.linalg.inv(noise * sums.control_weight)
-    posterior = np.linalg.inv(prior + sure)
-    told = prior @ level.mean[used] + (sure @ (sums.control + moved)[:, :, None])[:, :, 0]
-    change = sums.rule - (posterior @ told[:, :, None])[:, :, 0]
-    covariance = known.spread[at, None, None] * (noise * sums.rule_weight + posterior)
-    known_s2 = np.linalg.inv(prior + np.linalg.inv(clipped * sums.control_weight))
-    clipped_s2 = (clipped * sums.rule_weight + known_s2).mean(axis=(1, 2))
-    if known.fresh:
-        doubt = np.sqrt(level.s2[used])
-        share = np.where(known.banked[at], 0.0, _level_share(runs, at))
-        covariance = covariance + np.outer(doubt, doubt) * correlation * share[:, None, None] ** 2
-    precision = np.asarray(np.linalg.inv(covariance), dtype=float)
-    q0 = np.asarray(np.einsum("wk,wkl,wl->w", change, precision, change) / len(sd), dtype=float)
-    return _Group(sums, change, precision, covariance.mean(axis=(1, 2)), clipped_s2, q0)
-
-
-def _level_share(runs: WinRuns, at: Ints) -> Floats:
-    """Return about how much of the doubt about the level is left in each win's control mean: (m + 1) / (m + 1 + c)."""
-    before = (runs.n_control - runs.n_fresh)[at] + 1.0
-    return np.asarray(before / (before + runs.n_fresh[at]), dtype=float)
-
-
-def _common_scale(groups: list[_Group]) -> float:
-    """Return by how much the wins scatter more than assumed: a robust scale over the replayed ones, at least 1.
-
-    (5 + g median(Q0 / K) / median of F(K, nu)) / (5 + g): runs that collapse, or an assumed noise that is too small,
-    show as scatter of all wins; harm in a few of them does not move a median.
-    """
-    q0 = np.concatenate([one.q0 / _median_f(one.change.shape[1]) for one in groups]) if groups else np.zeros(0)
-    if not len(q0):
-        return 1.0
-    return max(1.0, float((FEW_WINS + len(q0) * np.median(q0)) / (FEW_WINS + len(q0))))
-
-
-@lru_cache(maxsize=64)
-def _median_f(k: int) -> float:
-    return float(special.fdtri(k, CAPTURE_DF, 0.5))
-
-
-def _harm(known: HarmPrior, runs: WinRuns, one: _Group, level: _Level, scale: float, rules: GuardRules) -> Floats:
-    """Return the likelihood ratio of harm of each win, no run of which may raise it by more than runs collapse.
-
-    A run that collapsed for no reason of the rule's is as unlikely as runs collapse at all; so a run raises the ratio
-    of the others by that factor at most, and a single one by 8.
-    """
-    at = one.sums.wins
-    n = runs.n_candidate[at]
-    ratio = np.minimum(_likelihood_ratio(known, one, scale, rules), np.where(n > 1, LARGEST, FIRST_CAP))
-    ratio = np.minimum(ratio, known.one_run ** np.minimum(n, 6))
-    for i in np.flatnonzero((n > 1) & (ratio > min(FIRST_CAP, known.one_run))):
-        others = runs.without_one(int(at[i]), one.sums.used)
-        if others is not None:
-            least = _likelihood_ratio(known, _evaluate(known, runs, others, level), scale, rules).min()
-            ratio[i] = min(ratio[i], known.one_run * least)
-    return ratio
-
-
-def _likelihood_ratio(known: HarmPrior, one: _Group, scale: float, rules: GuardRules) -> Floats:
-    """Return the likelihood ratio of harm of each win: multivariate t densities, a mixture of harms over none."""
-    k, nu = one.change.shape[1], known.df[one.sums.wins]
-    kinds, weights = _slab(k, known.single)
-    size = np.asarray(rules.harms)
-    along = np.einsum("wkl,wl,jk->wj", one.sure, one.change, kinds)[:, :, None]
-    across = np.einsum("wkl,jk,jl->wj", one.sure, kinds, kinds)[:, :, None]
-    q = (one.q0[:, None, None] * k + 2 * size * along + size**2 * across) / scale
-    none = np.log1p(one.q0 * k / scale / nu)[:, None, None]
-    log_ratio = (nu[:, None, None] + k) / 2 * (none - np.log1p(q / nu[:, None, None]))
-    ratio = np.exp(np.minimum(log_ratio, 300.0)).mean(axis=2)
-    return np.asarray(ratio @ weights, dtype=float)
-
-
-@lru_cache(maxsize=64)
-def _slab(k: int, single: float) -> tuple[Floats, Floats]:
-    """Return the directions of harm and their weights: all metrics alike, and one alone."""
-    if k == 1:
-        return np.ones((1, 1)), np.ones(1)
-    return np.vstack([np.ones(k), np.eye(k)]), np.array([1 - single, *[single / k] * k])
+def _classic_look(known: HarmPrior, runs: WinRuns, rules: GuardRules) -> GuardLook:
+    wins = known.wins
+    delta, s2, rank, reached = np.full(wins, np.nan), np.full(wins, np.nan), np.zeros(wins), np.zeros(wins)
+    closed = np.zeros(wins, dtype=bool)
+    for sums in runs.groups():
+        at = sums.wins
+        seen = classic_wins(known, runs, sums, planned=min(wins, rules.full), margin=rules.ni_margin)
+        delta[at], s2[at], rank[at], reached[at], closed[at] = seen
+    here = np.isfinite(delta)
+    g = max(int(here.sum()), 1)
+    estimate = float(delta[here].sum() / g) if here.any() else float("nan")
+    reach = float(special.ndtri(rules.ni_level)) * float(s2[here].sum()) ** 0.5 / g
+    half = special.stdtrit(known.df, 0.975) * np.sqrt(s2)
+    return GuardLook(
+        runs.replays, runs.n_candidate.copy(), runs.n_control.copy(), runs.n_fresh.copy(), delta, delta - half,
+        delta + half, rank, float(reached.max(initial=0.0)), estimate,
+        reach - estimate if here.any() else float("inf"), closed,
+    )  # fmt: skip
 
 
 def _mean_drop(
-    known: HarmPrior, runs: WinRuns, delta: Floats, s2: Floats, level: _Level, scale: float, rules: GuardRules
+    known: HarmPrior, runs: WinRuns, delta: Floats, s2: Floats, level: Level, scale: float, rules: GuardRules
 ) -> tuple[float, float]:
     """Return the mean change over the replayed wins, and the upper bound of the mean drop."""
     if not len(delta):

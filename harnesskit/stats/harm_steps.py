@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from harnesskit.stats.harm_classic import MOST_RUNS
 from harnesskit.stats.harm_mixture import DEFAULT, look_at
 from harnesskit.stats.win_runs import WinRuns
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 GuardVerdict = Literal["harm", "clean", "open"]
 DOUBT = 2.0
 """Likelihood ratio from which a win is in doubt."""
-AT_REST = 0.5
-"""Likelihood ratio below which it is not."""
 FEWEST_WINS = 3
 CONTROL_SHARE = 3
 """Without a bank, one control run is made for so many replayed wins."""
@@ -64,22 +63,28 @@ def guard_verdict(
     ``harm``: evidence of `harm_bar`, and a win with two candidate runs, a likelihood ratio of 2, and control runs of
     its own. ``clean``: the mean drop is below the margin, and either all wins were replayed and the evidence is at
     most `clean_bar` or no win is in doubt (all below .5), or the budget is spent, 3 wins (all, where there are fewer)
-    were replayed and the evidence is at most `end_bar`.
+    were replayed and the evidence is at most `end_bar`. Classic: harm when a win reached its bound, clean when all were
+    replayed and closed, or at the end.
 
     Parameters
     ----------
     ended
         Whether the budget is spent.
     """
+    covered = np.isfinite(look.delta)
+    fine = look.highest_drop < rules.ni_margin
+    enough = int(covered.sum()) >= min(FEWEST_WINS, known.wins)
+    all_ = int(covered.sum()) >= min(known.wins, rules.full)
+    at_rest = bool(look.closed[covered].all())
+    if rules.design == "classic":
+        return (
+            "harm" if look.evidence >= 1 else "clean" if fine and ((ended and enough) or (all_ and at_rest)) else "open"
+        )
     told = (look.n_candidate >= 2) & (look.harm >= DOUBT) & (known.banked | (look.n_fresh >= 1))
     if look.evidence >= rules.harm_bar and told.any():
         return "harm"
-    covered = np.isfinite(look.delta)
-    fine = look.highest_drop < rules.ni_margin
-    all_ = int(covered.sum()) >= min(known.wins, rules.full)
-    if fine and all_ and (look.evidence <= rules.clean_bar or float(look.harm[covered].max(initial=0.0)) < AT_REST):
+    if fine and all_ and (at_rest or look.evidence <= rules.clean_bar):
         return "clean"
-    enough = int(covered.sum()) >= min(FEWEST_WINS, known.wins)
     return "clean" if ended and fine and enough and look.evidence <= rules.end_bar else "open"
 
 
@@ -106,7 +111,7 @@ def next_guard_step(
     if len(bare):
         return GuardStep(int(bare[0]), candidate=False)
     doubted = np.where((tried > 0) & (tried < rules.most_per_win), harm, -1.0)
-    if doubted.max() >= DOUBT:
+    if rules.design == "lean" and doubted.max() >= DOUBT:
         return _follow_up(look, known, int(places[doubted.argmax()]))
     loose = (tried > 0) & ~known.banked[places] & (look.n_fresh[places] == 0)
     needed = int((~known.banked[places] & (tried > 0)).sum()) / CONTROL_SHARE
@@ -114,7 +119,8 @@ def next_guard_step(
         return GuardStep(int(places[np.where(loose, harm, -1.0).argmax()]), candidate=False)
     if (tried == 0).any():
         return GuardStep(int(places[(tried == 0).argmax()]), candidate=True)
-    return _follow_up(look, known, int(places[harm.argmax()]))
+    left = np.where(look.closed[places] | (tried >= MOST_RUNS), -np.inf, harm) if rules.design == "classic" else harm
+    return _follow_up(look, known, int(places[left.argmax()]))
 
 
 def _follow_up(look: GuardLook, known: HarmPrior, win: int) -> GuardStep:

@@ -256,3 +256,33 @@ def test_shapes_that_do_not_fit_are_named():
         harm_prior(np.zeros((3, 2, 1)), np.zeros((2, 1)))
     with pytest.raises(ValueError, match="needs a bank, captures, or the number of wins"):
         harm_prior()
+
+
+CLASSIC = GuardRules(design="classic")
+
+
+def test_the_classic_guard_is_a_z_test_of_every_win():
+    known = harm_prior(bank_of()[0])
+    rows = np.array([[0.65] * 4] * 3 + [[0.8] * 4])
+    look = guard_look(known, [0, 0, 0, 1], [True] * 4, rows, rules=CLASSIC)
+    change = rows[0] - known.control[0].mean(axis=0)
+    sd = known.clipped_sd * (known.spread[0] * (1 / 3 + 1 / 5)) ** 0.5
+    z = -stats.norm.ppf(stats.t.cdf(change / sd, known.df[0]))
+    assert look.harm[0] == pytest.approx(max(z.max(), z.sum() / known.correlation.sum() ** 0.5))
+    assert look.delta[0] == pytest.approx(change.mean())
+    fallen = guard_look(known, [0] * 4, [True] * 4, [[0.3] * 4] * 4, rules=CLASSIC)
+    assert (fallen.evidence >= 1, guard_verdict(fallen, known, rules=CLASSIC)) == (True, "harm")
+    once = guard_look(known, [0], [True], rows[:1], rules=CLASSIC)
+    assert guard_verdict(once, known, rules=CLASSIC) == "open"
+
+
+def test_the_classic_guard_sees_every_win_once_then_the_worst():
+    bank, level = bank_of(wins=4, sd=0.05)
+    known, rows = harm_prior(bank), np.repeat(level[:, None], 4, axis=1)
+    look = guard_look(known, [0, 1], [True] * 2, rows[:2], rules=CLASSIC)
+    assert next_guard_step(look, known, range(4), rules=CLASSIC) == GuardStep(2, True)
+    rows[3] -= 0.08
+    look = guard_look(known, range(4), [True] * 4, rows, rules=CLASSIC)
+    assert next_guard_step(look, known, range(4), rules=CLASSIC) == GuardStep(3, True)
+    path = guard_path(known, range(4), [True] * 4, np.repeat(level[:, None], 4, axis=1), budget=20, rules=CLASSIC)
+    assert path.verdict == "clean"
