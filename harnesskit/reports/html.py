@@ -76,7 +76,9 @@ def _checks(decision: Decision) -> dict[str, Any] | None:
         return None
     if {"estimate", "bar"} <= set(checks):
         checks = checks.assign(**{name: _counts(checks, name) for name in ("estimate", "bar")})
-    return _table(Table("checks", "What the verdict rests on, one row per check", checks, _CHECKS, open_rows=40))
+    # a guard's page says its checks in words, section by section
+    shown = 40 if decision.guard_kind is None else 0
+    return _table(Table("checks", "What the verdict rests on, one row per check", checks, _CHECKS, open_rows=shown))
 
 
 def _counts(checks: pd.DataFrame, name: str) -> pd.Series[Any]:
