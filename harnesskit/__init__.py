@@ -51,10 +51,15 @@ _HOME: dict[str, str] = {
     "decide_regression": "harnesskit.decisions.regression",
     "plot_case_deltas": "harnesskit.plots.regression",
     "plot_comparison": "harnesskit.plots.regression",
+    "plot_compliance": "harnesskit.plots.promotion_guard",
+    "plot_evidence_path": "harnesskit.plots.promotion",
     "plot_flips": "harnesskit.plots.flips",
+    "plot_guard_wins": "harnesskit.plots.promotion_guard",
     "plot_noise": "harnesskit.plots.noise",
     "plot_sequence": "harnesskit.plots.sequence",
     "plot_trials": "harnesskit.plots.trials",
+    "guards_report": "harnesskit.reports.guards",
+    "promotion_report": "harnesskit.reports.promotion",
     "regression_report": "harnesskit.reports.regression",
     "from_json": "harnesskit.accessor",
     "build_demo": "harnesskit.demo",
@@ -138,6 +143,9 @@ if TYPE_CHECKING:
     from harnesskit.model.replay import ReplayResult as ReplayResult
     from harnesskit.plots.flips import plot_flips as plot_flips
     from harnesskit.plots.noise import plot_noise as plot_noise
+    from harnesskit.plots.promotion import plot_evidence_path as plot_evidence_path
+    from harnesskit.plots.promotion_guard import plot_compliance as plot_compliance
+    from harnesskit.plots.promotion_guard import plot_guard_wins as plot_guard_wins
     from harnesskit.plots.regression import plot_case_deltas as plot_case_deltas
     from harnesskit.plots.regression import plot_comparison as plot_comparison
     from harnesskit.plots.sequence import plot_sequence as plot_sequence
@@ -145,7 +153,9 @@ if TYPE_CHECKING:
     from harnesskit.replays.context import ReplayContext as ReplayContext
     from harnesskit.replays.replay import areplay as areplay
     from harnesskit.replays.replay import replay as replay
+    from harnesskit.reports.guards import guards_report as guards_report
     from harnesskit.reports.model import Report as Report
+    from harnesskit.reports.promotion import promotion_report as promotion_report
     from harnesskit.reports.regression import regression_report as regression_report
     from harnesskit.store.load import LoadReport as LoadReport
     from harnesskit.trials.aa_check import aa_check as aa_check

@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.write(2, b"harnesskit: standard output is closed; send it to a file or to /dev/null.\n")
         return 2
     try:
-        return int(_command(arguments.command)(arguments))
+        return int(_command(_verb(arguments))(arguments))
     except BrokenPipeError:  # the reader of our output has seen enough
         _drop_output()
         return 0
@@ -48,9 +48,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 _HOMES = {
     **dict.fromkeys(("replay", "regression"), "run_commands"),
-    **dict.fromkeys(("validate", "guards"), "guard_commands"),
+    **dict.fromkeys(("validate", "guards", "report_guard"), "guard_commands"),
     **dict.fromkeys(("promote", "verify"), "review_commands"),
 }
+
+
+def _verb(arguments: argparse.Namespace) -> str:
+    """Return what is asked for: a report is one on a run, or on a guard."""
+    return "report_guard" if arguments.command == "report" and arguments.guard is not None else arguments.command
 
 
 def _command(name: str) -> Callable[[argparse.Namespace], int]:
@@ -111,12 +116,17 @@ def build_parser() -> argparse.ArgumentParser:
     cases.add_argument("--kind", choices=("failure", "win"), help="only cases of this kind")
     cases.add_argument("--case", action="append", metavar="ID", help="only this case (may be given several times)")
 
-    report = commands.add_parser("report", parents=[shared], help="write a regression report on a stored run")
+    report = commands.add_parser("report", parents=[shared], help="write the report on a stored run, or on a guard")
+    report.add_argument("--guard", metavar="ID", help="rule, case or check to report on, instead of a run")
     report.add_argument("--run", metavar="ID", help="run to judge (default: the last one that scored something)")
     report.add_argument("--baseline", metavar="ID", help="run to compare with, or 'captured' (default: see the README)")
-    report.add_argument("--policy", default="default", help="default, reference, fixed:N, floor:X, or a declared name")
+    report.add_argument(
+        "--policy",
+        help="of a run: default, reference, fixed:N, floor:X, or a declared name; of a guard: as of validate (default: "
+        "the one that it was tried under)",
+    )
     report.add_argument("--out", type=Path, default=Path("report.html"), help=f"{out}; default report.html")
-    report.add_argument("--gate", action="store_true", help="exit 1 on a regression, 3 when inconclusive")
+    report.add_argument("--gate", action="store_true", help="exit with the verdict: 1 regression or retire, 3 open")
 
     _add_agent_commands(commands, shared)
     _add_review_commands(commands, shared)
@@ -191,7 +201,8 @@ def _add_review_commands(
     commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser
 ) -> None:
     """Add the commands that apply a signed review, and that compute a verdict again."""
-    commands.add_parser("guards", parents=[shared], help="list every guard with its verdict and what would settle it")
+    guards = commands.add_parser("guards", parents=[shared], help="list every guard, its verdict, what would settle it")
+    guards.add_argument("--out", type=Path, help="overview to write (.html, .md, .json); none when not given")
 
     promote = commands.add_parser("promote", parents=[shared], help="promote a guard on its review, or take it back")
     promote.add_argument("guard", metavar="ID", help="id of a rule or case, or name of a check")

@@ -61,7 +61,7 @@ def run_list(arguments: Namespace) -> int:
 
 def run_report(arguments: Namespace) -> int:
     """Judge a stored run and write the report."""
-    return _write_report(root_of(arguments), arguments, run=arguments.run, policy=arguments.policy)
+    return _write_report(root_of(arguments), arguments, run=arguments.run, policy=arguments.policy or "default")
 
 
 def run_export(arguments: Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from argparse import Namespace
 from typing import Any
 
@@ -12,9 +13,12 @@ from harnesskit.model.decision import EXIT_CODES
 from harnesskit.model.errors import PolicyError
 from harnesskit.model.promotion_policy import PromotionPolicy
 from harnesskit.promotion import PromotionResult
+from harnesskit.reports.guards import guards_report
+from harnesskit.reports.model import check_target
 from harnesskit.run_commands import harness_of
-from harnesskit.terminal import print_json, print_table, strict_code, tell
+from harnesskit.terminal import print_json, print_table, say, strict_code, tell
 from harnesskit.trials.verdict import verdicts_exit_code
+from harnesskit.workspace.layout import keep_out
 
 _SHOWN = ("id", "kind", "verdict", "reason", "runs_needed", "cost_estimate", "looks", "last_decision", "status")
 
@@ -93,10 +97,31 @@ def _plan(arguments: Namespace, harness: Harness, policy: PromotionPolicy) -> in
     return 0
 
 
+def run_report_guard(arguments: Namespace) -> int:
+    """Judge a guard by its stored trials and write the page that is signed; nothing is replayed."""
+    if arguments.run is not None or arguments.baseline is not None:
+        raise PolicyError("--guard reports on a guard and --run on a run: give one of the two.")
+    root = root_of(arguments)
+    keep_out(root, check_target(arguments.out))  # before anything is computed
+    harness = open_workspace(root)
+    result = harness.evidence(arguments.guard, arguments.policy)
+    path = result.report().save(arguments.out)
+    if arguments.json:
+        print_json(_plain(result) | {"report": str(path)})
+    tell_verdict(arguments, result.decision)
+    say(f"Report: {path}")
+    return strict_code(arguments, harness.problems(), remind=True) or (result.exit_code if arguments.gate else 0)
+
+
 def run_guards(arguments: Namespace) -> int:
     """List every guard with its verdict by stored trials; nothing is replayed."""
+    if arguments.out is not None:
+        keep_out(root_of(arguments), check_target(arguments.out))
     harness = open_workspace(root_of(arguments))
     guards = harness.guards()
+    if arguments.out is not None:
+        command = shlex.join(["harnesskit", "guards", "--root", str(root_of(arguments)), "--out", "guards.html"])
+        say(f"Overview: {guards_report(guards, reproduce=command).save(arguments.out)}")
     if arguments.json:
         print_json({"guards": json.loads(guards.to_json(orient="records"))})
     else:

@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from harnesskit.agent_side import AgentSide
+from harnesskit.check_verbs import CheckVerbs
 from harnesskit.forward_verbs import ForwardVerbs
 from harnesskit.model.promotion_policy import PromotionPolicy
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 NO_REPLAY = "No replay function was given, so no candidate can be replayed; pass one as replay= to Harness.create()."
 
 
-class GuardVerbs(ForwardVerbs):
+class GuardVerbs(ForwardVerbs, CheckVerbs):
     """Trials of candidate rules (`validate`, which replays), and what stored trials say (`evidence`, which never does).
 
     Nothing here promotes or retires a rule, but a round under the policy ``reference``, which does what the reference
@@ -211,7 +212,7 @@ class GuardVerbs(ForwardVerbs):
         Parameters
         ----------
         guard_id
-            A rule, or a case.
+            A rule, a case, or the metric of a check, which is then held against its bar as `check` does.
         policy
             Another policy than the frozen one: recorded in ``harnesskit/looks.jsonl`` and said in the reasons.
 
@@ -224,7 +225,14 @@ class GuardVerbs(ForwardVerbs):
         """
         from harnesskit.guard_evidence import stored_evidence
 
+        if self._is_check(guard_id):
+            return self.check(guard_id, policy="budgeted" if policy is None else policy)
         return stored_evidence(self, self._side, guard_id, policy)
+
+    def _is_check(self, guard_id: str) -> bool:
+        """Whether the name is that of a metric and of no rule or case."""
+        named = isinstance(guard_id, str) and guard_id in set(self.table("metrics")["metric"])
+        return named and self._side.rules.get(guard_id) is None and self._side.evalset.get(guard_id) is None
 
     def guards(self) -> pd.DataFrame:
         """Return one row per guard (`GUARDS`): its verdict by stored trials, and what would settle it."""

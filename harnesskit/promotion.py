@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -19,6 +19,9 @@ from harnesskit.trials.promotion_verdict import judge_trial
 from harnesskit.workspace.looks import LookRow, read_looks
 from harnesskit.workspace.rows import RunRow, ScoreRow
 from harnesskit.workspace.runs import read_run, read_run_row, run_folder
+
+if TYPE_CHECKING:
+    from harnesskit.reports.model import Report
 
 LINEAGE = ("run_id", "started_at", "sha256", "text", "policy", "replays", "verdict", "reason", "stopped")
 
@@ -93,6 +96,16 @@ class PromotionResult:
     def exit_code(self) -> int:
         """0 promote, 1 retire, 3 pending."""
         return self.decision.exit_code
+
+    def report(self, title: str | None = None) -> Report:
+        """Return the page that is signed; ``.save("page.html")``, ``.md`` or ``.json``.
+
+        What its workspace knows besides is read anew: the reviews of the guard, other active rules, how many were
+        tried. The hash of a signature is that of the page as it stood before the signature.
+        """
+        from harnesskit.promotion_page import page_of  # loads the workspace, and matplotlib
+
+        return page_of(self, title)
 
     def __str__(self) -> str:
         """Return the verdict and its first reason on one line."""

@@ -156,7 +156,15 @@ def _guard(result: GuardResult, known: PromotionContext | None) -> dict[str, Any
         return {**_rule(result, known), "Agent": agent}
     if result.guard_kind == "case" and known is not None:
         return {**_case(known.case(result.guard_id)), "Agent": agent}
-    return {}
+    return _check(result.frozen.get("check") or {})
+
+
+def _check(check: Mapping[str, Any]) -> dict[str, Any]:
+    if not check:
+        return {}
+    side = "below" if check.get("higher_is_better") is not False else "above"
+    words = {"Metric": check.get("metric"), "Grader": check.get("grader")}
+    return {"text": f"Stop a session whose {check.get('metric')} is {side} {check.get('bar')}.", **words}
 
 
 def _rule(result: GuardResult, known: PromotionContext | None) -> dict[str, Any]:
@@ -202,6 +210,10 @@ def _command(result: GuardResult, words: list[str]) -> str:
 
 
 def _reproduce(result: GuardResult) -> list[str]:
+    check = result.frozen.get("check")
+    if check:
+        named = "".join(f", {name}={check[name]!r}" for name in ("grader", "bar") if check.get(name) is not None)
+        return [f"harnesskit.open({result.root!r}).check({check['metric']!r}{named}).report().save('page.html')"]
     words = ["report", "--guard", result.guard_id, "--out"]
     pages = [_command(result, [*words, f"page.{form}"]) for form in ("html", "json")]
     return [*pages, _command(result, ["verify", "page.json"])]

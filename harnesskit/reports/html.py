@@ -76,8 +76,7 @@ def _checks(decision: Decision) -> dict[str, Any] | None:
         return None
     if {"estimate", "bar"} <= set(checks):
         checks = checks.assign(**{name: _counts(checks, name) for name in ("estimate", "bar")})
-    # a guard's page says its checks in words, section by section
-    shown = 40 if decision.guard_kind is None else 0
+    shown = 0 if decision.guard_kind == "rule" else 40  # the page of a rule says them in words, section by section
     return _table(Table("checks", "What the verdict rests on, one row per check", checks, _CHECKS, open_rows=shown))
 
 

@@ -107,10 +107,10 @@ def promotion_report(
     sections: list[tuple[str, list[Block]]] = [
         ("The guard", [*rule_text(known), _facts(decision, known, lineage, reviews)]),
         ("Its failing cases", _failing(rows, decision, path, effects, fixed)),
-        ("Protected wins", _wins(rows, wins)),
+        ("Protected wins", _wins(rows, wins, path)),
         ("What was run, and what it costs", _spent(arms, costs)),
-        ("The rules of this decision", _rules(decision, fixed, looks)),
-        ("Beside this guard", _beside(decision, fixed, others, tried, agreement)),
+        ("The rules of this decision", _rules(decision, fixed, looks, arms)),
+        ("Beside this guard", _beside(decision, others, tried, agreement)),
         ("What would overturn this", _overturn(decision, rows, fixed, wins, reviews, rollback, reproduce)),
         *appendix(
             evidence, decision, path=path, wins=wins, pairs=pairs, ledger=ledger, trials=trials, lineage=lineage,
@@ -146,14 +146,16 @@ def _failing(
     return blocks
 
 
-def _wins(rows: Mapping[str, Mapping[str, Any]], wins: pd.DataFrame | None) -> list[Block]:
-    said = guard_words(rows, wins)
+def _wins(rows: Mapping[str, Mapping[str, Any]], wins: pd.DataFrame | None, path: pd.DataFrame | None) -> list[Block]:
+    said = guard_words(rows)
     blocks: list[Block] = [Prose(tuple(said), listed=True)] if said else []
     if wins is not None and len(wins):
         replayed = wins[wins["replayed"].fillna(False).to_numpy(dtype=bool)].head(3)
         if len(replayed):
             caption = "The worst three of the wins replayed, the likeliest harmed first"
             blocks.append(Table("worst_wins", caption, replayed, WINS))
+    title = "Evidence of harm after each replay of a win; beyond the boundary the guard is retired"
+    blocks += path_chart(path, ("lambda",), title)
     return blocks
 
 
@@ -169,7 +171,9 @@ def _spent(arms: pd.DataFrame | None, costs: pd.DataFrame | None) -> list[Block]
     return blocks
 
 
-def _rules(decision: Decision, frozen: Mapping[str, Any], looks: pd.DataFrame | None) -> list[Block]:
+def _rules(
+    decision: Decision, frozen: Mapping[str, Any], looks: pd.DataFrame | None, arms: pd.DataFrame | None
+) -> list[Block]:
     if not decision.policy:
         return []
     words = list(policy_words(decision.policy, decision.guard_kind))
@@ -179,7 +183,9 @@ def _rules(decision: Decision, frozen: Mapping[str, Any], looks: pd.DataFrame | 
             source = {"measured": "measured here", "given": "given"}.get(str(frozen.get("noise")), "assumed")
             fixed.append(f"the noise of one run ({float(frozen['prior_sd']):.3f}, {source})")
         words.append(f"{', '.join(fixed)} and the seed ({frozen.get('seed')}).")
-    elif frozen == {}:
+    elif not frozen and arms is None:
+        words.append("Nothing is fixed yet: that happens before the first replay of a trial.")
+    elif not frozen:
         words.append("Nothing was fixed beforehand: the policy was chosen with the evidence there.")
     words += [str(note) for note in frozen.get("notes", ())]
     blocks: list[Block] = [Prose(tuple(words), listed=True)]
@@ -192,13 +198,12 @@ def _rules(decision: Decision, frozen: Mapping[str, Any], looks: pd.DataFrame | 
 
 def _beside(
     decision: Decision,
-    frozen: Mapping[str, Any],
     others: pd.DataFrame | None,
     tried: tuple[int, int] | None,
     agreement: str | None,
 ) -> list[Block]:
     said: list[str] = []
-    if others is not None:
+    if others is not None and decision.guard_kind == "rule":
         since = int(others["since"].fillna(False).astype(bool).sum()) if "since" in others else 0
         said.append(
             f"{len(others)} other rules are active, {since} of them promoted since the last regression run. "
@@ -210,7 +215,7 @@ def _beside(
         said += useless_words(alpha, *tried)
     said.append(f"Agreement of the judge with people on this metric: {agreement or 'not known'}.")
     blocks: list[Block] = [Prose(tuple(said), listed=True)]
-    if others is not None and len(others):
+    if others is not None and len(others) and decision.guard_kind == "rule":
         blocks.append(Table("others", "Other active rules", others, OTHERS, open_rows=0))
     return blocks
 

@@ -16,7 +16,6 @@ from harnesskit.reports.document import Block, Chart, Code, Prose, Table
 from harnesskit.reports.masking import mask_frame, mask_text
 from harnesskit.reports.promotion_columns import LEDGER, LINEAGE, PAIRS, PATH, REVIEWS, WINS
 from harnesskit.reports.promotion_findings import compliance_finding, trials_finding, wins_finding
-from harnesskit.reports.promotion_sections import path_chart
 from harnesskit.reports.promotion_words import policy_table
 
 _BESIDE = (
@@ -42,7 +41,7 @@ def appendix(
     return [
         ("Appendix: the worst and the best pair", _pairs(pairs)),
         ("Appendix: every run of the failing cases", _strips(trials)),
-        ("Appendix: all protected wins", _wins(wins, path)),
+        ("Appendix: all protected wins", _wins(wins)),
         ("Appendix: was it read?", _compliance(evidence)),
         ("Appendix: how the evidence came in", _path(path)),
         ("Appendix: what became of every run", _table("ledger", "Per side, kind and metric", ledger, LEDGER)),
@@ -101,7 +100,7 @@ def _strips(trials: pd.DataFrame | None) -> list[Block]:
     return [Chart(plot_trials, trials, title, trials_finding(trials), 2 * min(cases, 20) + 1)]
 
 
-def _wins(wins: pd.DataFrame | None, path: pd.DataFrame | None) -> list[Block]:
+def _wins(wins: pd.DataFrame | None) -> list[Block]:
     if wins is None or wins.empty:
         return []
     replayed = wins["replayed"].fillna(False).to_numpy(dtype=bool)
@@ -113,9 +112,6 @@ def _wins(wins: pd.DataFrame | None, path: pd.DataFrame | None) -> list[Block]:
         if len(keys):
             columns = (Column("key", "Key", "text"), Column("text", "Stands for", "text"))
             blocks.append(Table("keys_wins", "Names behind the keys in the chart", keys, columns))
-    blocks += path_chart(
-        path, ("lambda",), "Evidence of harm after each replay of a win; beyond the boundary the guard is retired"
-    )
     return [*blocks, Table("wins", "Protected wins, one row per win", wins, WINS, open_rows=0)]
 
 

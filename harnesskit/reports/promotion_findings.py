@@ -10,6 +10,7 @@ import pandas as pd
 from harnesskit.model.decision import Decision
 from harnesskit.model.text import counted, shorten, visible
 from harnesskit.reports.cells import cell, missing, number
+from harnesskit.reports.promotion_words import more_of
 
 _Rows = Mapping[str, Mapping[str, Any]]
 
@@ -54,7 +55,7 @@ def overturn_words(decision: Decision, rows: _Rows, frozen: Mapping[str, Any], w
 def _open(decision: Decision, rows: _Rows) -> list[str]:
     said = []
     if decision.runs_needed is not None:
-        said.append(f"Nothing is decided. About {counted(decision.runs_needed, 'more replay')} would settle it.")
+        said.append(f"Nothing is decided. About {counted(decision.runs_needed, more_of(decision))} would settle it.")
     waiting = rows.get("harm", {})
     more = waiting.get("runs_needed")
     if decision.reason == "insufficient_evidence" and not missing(more):
@@ -136,7 +137,7 @@ def _sources(effects: pd.DataFrame | None, frozen: Mapping[str, Any]) -> list[st
     return told
 
 
-def guard_words(rows: _Rows, wins: pd.DataFrame | None) -> list[str]:
+def guard_words(rows: _Rows) -> list[str]:
     """Return what was seen of protected wins, and what could not be seen."""
     said = []
     coverage, mean, harm, blind = (rows.get(c, {}) for c in ("guard_coverage", "non_inferiority", "harm", "blind_spot"))

@@ -12,7 +12,7 @@ from harnesskit.model.text import counted, visible
 from harnesskit.plots.promotion import plot_evidence_path
 from harnesskit.reports.document import Block, Chart, Prose
 from harnesskit.reports.promotion_findings import path_finding
-from harnesskit.reports.promotion_words import status_words
+from harnesskit.reports.promotion_words import more_of, status_words
 
 _CHART_ROWS = 7
 
@@ -35,7 +35,7 @@ def facts(
     rows += [(str(name), str(value)) for name, value in guard.items() if name != "text" and value not in (None, "")]
     if decision.guard_kind == "rule":
         n = 0 if lineage is None else len(lineage)
-        rows.append(("Earlier trials", f"{counted(n, 'trial')}; see the appendix" if n else "none: this is the first"))
+        rows.append(("Earlier trials", f"{counted(n, 'trial')}; see the appendix" if n else "none"))
     return rows
 
 
@@ -44,7 +44,7 @@ def verdict_words(decision: Decision) -> str:
     word = decision.reason.replace("_", " ")
     detail = decision.detail.replace("_", " ")
     more = f" ({detail})" if detail and detail != word else ""
-    needed = "" if decision.runs_needed is None else f"; about {counted(decision.runs_needed, 'more replay')}"
+    needed = "" if decision.runs_needed is None else f"; about {counted(decision.runs_needed, more_of(decision))}"
     return f"{decision.verdict}: {word}{more}{needed}"
 
 

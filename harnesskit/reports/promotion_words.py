@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 from pydantic import ValidationError
 
+from harnesskit.model.decision import Decision
 from harnesskit.model.promotion_policy import PromotionPolicy
 from harnesskit.model.text import counted, shorten, visible
 from harnesskit.reports.cells import cell, missing, utc
@@ -92,6 +93,11 @@ def policy_table(policy: Mapping[str, Any]) -> pd.DataFrame:
         for key, value in policy.items()
     ]
     return pd.DataFrame(rows, columns=["field", "value", "meaning"], dtype=object)
+
+
+def more_of(decision: Decision) -> str:
+    """Return what more is needed of, as one of them."""
+    return {"check": "more label", "case": "more run"}.get(decision.guard_kind or "rule", "more replay")
 
 
 def status_words(reviews: pd.DataFrame | None, evidence_hash: str) -> str:
