@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+_encode = json.JSONEncoder(allow_nan=False, default=str).encode
+
+
 def encoded_columns(frame: pd.DataFrame, columns: Iterable[str]) -> Encoded:
     """Return the columns of a frame as a JSON object of lists, missing values as null.
 
@@ -38,10 +41,10 @@ def _spelled(column: pd.Series[Any]) -> list[str]:
         return _numbers(column.to_numpy())
     if column.dtype == object or pd.api.types.is_float_dtype(column.dtype):  # equal values may be spelt differently
         known = column.astype(object)
-        return [json.dumps(value, allow_nan=False, default=str) for value in known.where(known.notna(), None)]
+        return [_encode(value) for value in known.where(known.notna(), None)]
     codes, values = pd.factorize(column)
     known = np.asarray(values, dtype=object).tolist()
-    labels = [*(json.dumps(value, allow_nan=False, default=str) for value in known), "null"]
+    labels = [*(_encode(value) for value in known), "null"]
     spelled: list[str] = np.array(labels, dtype=object)[codes].tolist()
     return spelled
 

@@ -220,7 +220,9 @@ def _one_per_trial(trials: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     if "trial" not in rows or not rows["trial"].notna().any():
         return trials
     keys = {c: pd.factorize(rows[c])[0] for c in _TRIAL_KEYS if c in rows}
-    key = row_numbers(*keys.values(), *(trials[c].cat.codes.to_numpy() for c in ("case_id", "metric")))
+    key = row_numbers(*(trials[c].cat.codes.to_numpy() for c in ("case_id", "metric")), *keys.values())
+    if (np.diff(key) > 0).all():  # in order, as most frames are: no row is there twice
+        return trials
     together = pd.Series(key).duplicated(keep=False).to_numpy() & (keys["trial"] >= 0)
     if not together.any():
         return trials

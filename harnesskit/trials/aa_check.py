@@ -191,11 +191,13 @@ def _run_numbers(rows: pd.DataFrame) -> Ints:
     """Return the number of the run that each row belongs to: the same for all metrics of a run."""
     keys = [c for c in _RUN_KEYS if c in rows and rows[c].notna().any()]
     if not {"sample_id", "trial"} & set(keys):
-        nth = rows.groupby([c for c in ("case_id", "metric", *keys) if c in rows], dropna=False).cumcount()
+        nth = rows.groupby(
+            [c for c in ("case_id", "metric", *keys) if c in rows], dropna=False, observed=True
+        ).cumcount()
         rows, keys = rows.assign(nth=nth), [*keys, "nth"]
     if "sample_id" in keys and rows["sample_id"].notna().all():
         keys = ["sample_id"]
-    return np.asarray(rows.groupby(["case_id", *keys], dropna=False).ngroup(), dtype=np.int64)
+    return np.asarray(rows.groupby(["case_id", *keys], dropna=False, observed=True).ngroup(), dtype=np.int64)
 
 
 def _candidate_runs(runs: Ints, rules: RegressionPolicy) -> Ints:
