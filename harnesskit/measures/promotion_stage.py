@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from harnesskit.model.promotion_policy import PromotionPolicy
 
-STRICT_END = 1.0
-"""Evidence of harm left at the end without a bank: captures are worth less than control runs."""
 SHIFT = -0.25
 """Expected shift of captures, in standard deviations of a run: they were selected for being good."""
 
@@ -46,8 +44,7 @@ def guard_stage(
 ) -> GuardStage:
     """Return what the guard knows before its first replay.
 
-    Without a bank the captures of wins stand for a control run each, shifted by an amount that is not known; less
-    evidence of harm may then be left at the end.
+    Without a bank the captures of wins stand for a control run each, shifted by an amount that is not known.
 
     Parameters
     ----------
@@ -65,7 +62,7 @@ def guard_stage(
     banked = bank is not None and bool((np.isfinite(np.asarray(bank, dtype=float)).any(axis=2).sum(axis=1) > 1).any())
     rules = GuardRules(
         ni_margin=policy.ni_margin, ni_level=policy.ni_level, harm_bar=policy.harm_bar, clean_bar=policy.clean_bar,
-        end_bar=policy.end_bar if banked else min(policy.end_bar, STRICT_END), design=policy.design,
+        end_bar=policy.end_bar, design=policy.design,
     )  # fmt: skip
     sd = None
     if not banked:

@@ -25,7 +25,7 @@ GuardVerdict = Literal["harm", "clean", "open"]
 DOUBT = 2.0
 """Likelihood ratio from which a win is in doubt."""
 FEWEST_WINS = 3
-CONTROL_SHARE = 3
+CONTROL_SHARE = 2
 """Without a bank, one control run is made for so many replayed wins."""
 
 
@@ -94,7 +94,7 @@ def next_guard_step(
     """Return the replay to make next; None when `order` has no win.
 
     A win in doubt (ratio of 2 or more, below 6 candidate runs) first; then, without a bank, a control run as long as
-    there are fewer of them than a third of the replayed wins; then the next win not replayed yet; then the win in
+    there are fewer of them than half of the replayed wins; then the next win not replayed yet; then the win in
     most doubt. Without a bank, a win in doubt gets control runs as long as it has fewer than candidate runs.
 
     Parameters

@@ -115,7 +115,7 @@ def draw_candidate(world: PromotionWorld, seed: int) -> Candidate:
 
 
 def _failed(world: PromotionWorld, rng: np.random.Generator, mean: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    runs = _runs(world, rng, mean, spread, MOST)  # fewer than forty are hardly ever needed
+    runs = _runs(world, rng, mean, spread, MOST)
     low = runs[:, :, 0] < 0.5
     return runs[np.arange(len(runs)), np.where(low.any(axis=1), low.argmax(axis=1), runs[:, :, 0].argmin(axis=1))]
 
