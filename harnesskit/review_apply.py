@@ -42,7 +42,8 @@ def promote_guard(
         if guard.promoted:
             raise WorkspaceError(f"{guard} is {guard.status} already; there is nothing to promote.")
         signature = log.standing(guard_id, guard.kind)
-        against = refusals(guard, signature, log, side.agent.fingerprint)
+        replayed = _raw(log, None if signature is None else signature.decision_id).get("validator") != "forward_trial"
+        against = refusals(guard, signature, log, side.agent.fingerprint, replayed=replayed)
         if against and override is None:
             raise PromotionRefusedError(_refusal(guard, against), tuple(against))
         who = person(author if named or signature is None else signature.author or author, "author")
@@ -160,5 +161,7 @@ def _apply_case(log: OpenLog, side: AgentSide, guard: Guard, record: Mapping[str
 
 def _raw(log: OpenLog, decision_id: str | None) -> dict[str, Any]:
     """Return a record as it stands in the file, with what is no column."""
+    if decision_id is None:
+        return {}
     lines = JsonLines(log.root / DECISIONS, "decisions", DECISIONS)
     return next((line.value for line in lines if line.value.get("decision_id") == decision_id), {})

@@ -85,7 +85,9 @@ def input_hash(replay_input: Any) -> str:
     return evidence_hash(replay_input)
 
 
-def refusals(guard: Guard, signature: DecisionRow | None, log: OpenLog, fingerprint: Any) -> list[str]:
+def refusals(
+    guard: Guard, signature: DecisionRow | None, log: OpenLog, fingerprint: Any, *, replayed: bool = True
+) -> list[str]:
     """Return what stands against promoting a guard, a sentence each; nothing when it may be promoted.
 
     Parameters
@@ -98,6 +100,8 @@ def refusals(guard: Guard, signature: DecisionRow | None, log: OpenLog, fingerpr
         The reviews.
     fingerprint
         What the host says that its agent is; None when it does not say.
+    replayed
+        Whether the evidence comes from replays; that of live sessions is of the agent that was live.
     """
     found = []
     if guard.kind == "rule" and guard.status != "candidate":
@@ -112,7 +116,7 @@ def refusals(guard: Guard, signature: DecisionRow | None, log: OpenLog, fingerpr
     if not log.is_whole(signature.decision_id):
         found.append(f"{signed}, or a line after it, is not as it was written; see harness.problems(), and sign anew.")
     found += _other_guard(guard, signature, signed)
-    found += _other_agent(signature, signed, fingerprint)
+    found += _other_agent(signature, signed, fingerprint, replayed=replayed and guard.kind != "check")
     return found
 
 
@@ -143,11 +147,13 @@ def _other_guard(guard: Guard, signature: DecisionRow, signed: str) -> list[str]
     return []
 
 
-def _other_agent(signature: DecisionRow, signed: str, fingerprint: Any) -> list[str]:
+def _other_agent(signature: DecisionRow, signed: str, fingerprint: Any, *, replayed: bool) -> list[str]:
     here = agent_of(fingerprint)
     if not here:
         return []
     judged = agent_of(json.loads(signature.fingerprint or "null"))
+    if not judged and not replayed:
+        return []
     if not judged:
         return [f"{signed} does not say which agent produced the evidence; here it is {_named(here, here)}."]
     differ = [key for key in sorted({*here, *judged}) if here.get(key) != judged.get(key)]

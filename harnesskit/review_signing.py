@@ -41,6 +41,8 @@ class Reviewed(NamedTuple):
         ``replay`` or ``forward_trial``, as the journal names it.
     baseline_scores
         Of a case: metric to mean score of the runs that it was judged on; None when not given.
+    runs, samples
+        Ids of the runs and of the samples behind the verdict on a guard.
     """
 
     decision: Decision
@@ -49,6 +51,8 @@ class Reviewed(NamedTuple):
     fingerprint: dict[str, Any] | None
     validator: str
     baseline_scores: dict[str, float] | None
+    runs: tuple[str, ...] = ()
+    samples: tuple[str, ...] = ()
 
 
 def reviewed(thing: Any) -> Reviewed:
@@ -83,7 +87,13 @@ def reviewed(thing: Any) -> Reviewed:
         dict(prints) if isinstance(prints, Mapping) and prints else None,
         str(said["validator"] or "replay"),
         checked_scores(scores) if isinstance(scores, Mapping) and scores else None,
+        _ids(report.evidence.get("runs")),
+        _ids((report.evidence.get("samples") or {}).get("trial")),
     )
+
+
+def _ids(given: Any) -> tuple[str, ...]:
+    return tuple(str(one) for one in given) if isinstance(given, list | tuple) else ()
 
 
 def report_hash(report: Report) -> str:

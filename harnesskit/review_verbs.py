@@ -66,11 +66,13 @@ class ReviewVerbs(StoredRuns):
         LockedError
             Another process holds the reviews; the message names it.
         """
+        from harnesskit.review_facts import completed
         from harnesskit.review_signing import reviewed, signature_record
 
         self._now_only("sign")
         found = reviewed(result_or_report)
         self._has_subject(found.decision.subject, found.decision.guard_kind)
+        found = completed(found, self, self._side)
         with self._reviews().writing(f"sign a review of {shown(found.decision.subject)}") as log:
             record = signature_record(
                 found, author=author, approver=approver, note=note, review_by=review_by, today=log.today

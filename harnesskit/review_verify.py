@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +11,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from harnesskit.model.decision import Decision
-from harnesskit.model.errors import ReportError, WorkspaceError, nearest
-from harnesskit.model.policy import RegressionPolicy
-from harnesskit.model.promotion_policy import PromotionPolicy
-from harnesskit.regression_evidence import require_samples
+from harnesskit.model.errors import ReportError, nearest
 from harnesskit.reports.jsonform import ReportJson, VerdictJson
+from harnesskit.review_judges import JUDGES
 from harnesskit.stored_runs import StoredRuns
 from harnesskit.workspace.decision_log import DecisionLog, statuses
 from harnesskit.workspace.problems import shown
@@ -54,15 +50,16 @@ class Verification:
         """Return the finding, then the differences and the signatures, one per line."""
         found = f"the same, {self.recomputed}" if self.same else f"different: {self.recomputed}, not {self.reported}"
         if not self.same and self.recomputed == self.reported:
-            found = f"{self.recomputed} as reported, but not on the same evidence"
+            found = f"{self.recomputed} as reported, but not all is the same"
         return "\n".join([f"{self.subject}: computed again: {found}.", *self.differences, *self.signatures])
 
 
 def verify_report(workspace: StoredRuns, path: str | os.PathLike[str]) -> Verification:
     """Compute the verdict of the report at `path` (``.json``) again, from the samples that it names.
 
-    Samples, cases and runs added since change nothing. The verdict, its reason, the policy and the hash of the evidence
-    are compared.
+    Samples, cases and runs added since change nothing, but for a forward trial and a check, which are judged by all the
+    sessions and labels that there are now. What is judged, the verdict, the policy and the hash of the evidence are
+    compared.
 
     Raises
     ------
@@ -103,49 +100,9 @@ def _read(path: Path) -> tuple[bytes, ReportJson]:
         ) from error
 
 
-def _regression(workspace: StoredRuns, verdict: VerdictJson, evidence: dict[str, Any]) -> tuple[Decision, bool]:
-    """Return the verdict on a regression run, and whether its evidence has one hash however it was computed."""
-    samples = evidence.get("samples")
-    sides = samples if isinstance(samples, dict) else {}
-    if not all(isinstance(sides.get(side), list) for side in ("baseline", "candidate")):
-        raise ReportError("the evidence of the report must list the samples of its baseline and of its candidate.")
-    policy = RegressionPolicy(**verdict.policy)
-    adaptive = bool(evidence.get("adaptive"))
-    baseline = None if adaptive else str(evidence.get("baseline"))
-    judged = None if adaptive else policy
-    result = workspace.regression(str(evidence.get("run")), baseline=baseline, policy=judged, samples=sides)
-    return result.decision, policy.margin is None
-
-
-def _promotion(workspace: StoredRuns, verdict: VerdictJson, evidence: dict[str, Any]) -> tuple[Decision, bool]:
-    """Return the verdict on a guard, from the samples of its trial and what the trial froze."""
-    from harnesskit.promotion import read_trial  # loads scipy
-    from harnesskit.trials.promotion_frozen import policy_hash
-    from harnesskit.trials.promotion_verdict import judge_trial
-
-    samples = evidence.get("samples")
-    wanted = samples.get("trial") if isinstance(samples, dict) else None
-    run_id = str(evidence.get("run"))
-    row, frozen, records = read_trial(workspace.root, run_id)
-    if frozen is None or not isinstance(wanted, list):
-        raise WorkspaceError(f"the trial {shown(run_id)} that the report rests on is not in {workspace.root}.")
-    require_samples(wanted, [record.sample.sample_id for record in records], f"the trial {run_id}")
-    kept = [record for record in records if record.sample.sample_id in set(wanted)]
-    policy = PromotionPolicy(**verdict.policy)
-    other = None if policy_hash(policy) == policy_hash(frozen.policy) else policy
-    stopped = json.loads(row.parameters or "{}").get("stopped")
-    return judge_trial(frozen, kept, policy=other, stopped=stopped).decision, True
-
-
-JUDGES: dict[str, Callable[[StoredRuns, VerdictJson, dict[str, Any]], tuple[Decision, bool]]] = {
-    "regression": _regression,
-    "promotion": _promotion,
-}
-
-
 def _differences(reported: VerdictJson, now: Decision, *, hashed: bool) -> tuple[str, ...]:
     pairs = [
-        ("what is judged", reported.subject, now.subject),
+        ("subject", reported.subject, now.subject),
         ("verdict", reported.verdict, now.verdict),
         ("exit code", str(reported.exit_code), str(now.exit_code)),
         ("evidence", reported.evidence_hash[:12], now.evidence_hash[:12]),

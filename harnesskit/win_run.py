@@ -117,9 +117,8 @@ def judge_case(
     frozen = read_win(read_run_row(folder)) if folder.is_dir() else None
     if frozen is None:
         raise WorkspaceError(f"The run {run_id!r} under {root} tried no case for a win.")
-    own = read_run_row(folder)
-    rows = [*(read_run_row(run_folder(root, one)) for one in _earlier(own)), own]
-    found = judge_win(frozen, [one for row in rows for one in _records(root, row)], policy=policy, cases=cases)
+    rows = _counted(root, run_id)
+    found = judge_win(frozen, records_of_case(root, run_id), policy=policy, cases=cases)
     parameters = json.loads(rows[-1].parameters or "{}")
     return PromotionResult(
         frozen.case_id, "case", found.decision, evidence=found.evidence, samples=found.samples,
@@ -127,6 +126,16 @@ def judge_case(
         looks=looks_of(root, frozen.case_id), stopped=parameters.get("stopped"), root=given or str(root),
         control=found.scores,
     )  # fmt: skip
+
+
+def records_of_case(root: Path, run_id: str) -> list[Record]:
+    """Return the attempts that count for a case at a stored run of it: those of the runs before it, and its own."""
+    return [one for row in _counted(root, run_id) for one in _records(root, row)]
+
+
+def _counted(root: Path, run_id: str) -> list[RunRow]:
+    own = read_run_row(run_folder(root, run_id))
+    return [*(read_run_row(run_folder(root, one)) for one in _earlier(own)), own]
 
 
 def _earlier(row: RunRow) -> list[str]:

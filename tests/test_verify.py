@@ -86,13 +86,13 @@ def test_an_honest_report_is_confirmed_with_those_who_signed_it(here: Path):
         (lambda r: r["verdict"].update(exit_code=0), "The exit code differs: '0' in the report, '1' now"),
         (lambda r: r["verdict"]["policy"].update(tolerance=0.9), "differs"),
         (lambda r: r["evidence"]["samples"]["candidate"].pop(), "The evidence differs"),
-        (lambda r: r["verdict"].update(subject="run-of-others"), "The what is judged differs"),
+        (lambda r: r["verdict"].update(subject="run-of-others"), "The subject differs"),
     ],
     ids=["verdict", "exit code", "policy", "a sample left out", "subject"],
 )
 def test_a_report_that_says_something_else_is_found_out(here: Path, change: Any, said: str):
     edit(here / "report.json", change)
-    assert said.removeprefix("The what") in cli("verify", here / "report.json", "--root", here / "work", code=1).stdout
+    assert said in cli("verify", here / "report.json", "--root", here / "work", code=1).stdout
 
 
 def test_a_score_that_was_changed_is_found_out(here: Path):
