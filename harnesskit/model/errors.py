@@ -41,6 +41,10 @@ class ReportError(HarnesskitError, ValueError):
     """A report cannot be made or saved as asked (the message names what can)."""
 
 
+class GraderError(HarnesskitError, ValueError):
+    """A grader cannot be made, or cannot be used on these samples (the message names it)."""
+
+
 class QueryError(HarnesskitError, ValueError):
     """A table name, a column or a query is not valid; the message lists what is."""
 
