@@ -47,3 +47,12 @@ def test_the_regression_notebook_reaches_the_planted_verdict(tmp_path: Path):
     page = (tmp_path / "regression-report.html").read_text(encoding="utf-8")
     assert "c-eeab9567e5" in page
     assert "c-34e0eb9799" in page
+
+
+def test_the_promotion_notebook_reaches_the_planted_verdict_and_ends_with_the_page(tmp_path: Path):
+    texts = execute(FOLDER / "02_guard_promotion.ipynb", tmp_path)
+    assert any("r-c4bd987e46: PROMOTE: The rule helps" in text for text in texts)
+    page = (tmp_path / "guard-page.html").read_text(encoding="utf-8")
+    assert "never retype them from the message" in page
+    assert "Draft: nobody has signed it." in page
+    assert "r-63ceca8b45" in (tmp_path / "guards.html").read_text(encoding="utf-8")

@@ -107,7 +107,7 @@ def promotion_report(
     sections: list[tuple[str, list[Block]]] = [
         ("The guard", [*rule_text(known), _facts(decision, known, lineage, reviews)]),
         ("Its failing cases", _failing(rows, decision, path, effects, fixed)),
-        ("Protected wins", _wins(rows, wins, path)),
+        ("Protected wins", _wins(rows, decision, wins, path)),
         ("What was run, and what it costs", _spent(arms, costs)),
         ("The rules of this decision", _rules(decision, fixed, looks, arms)),
         ("Beside this guard", _beside(decision, others, tried, agreement)),
@@ -146,8 +146,10 @@ def _failing(
     return blocks
 
 
-def _wins(rows: Mapping[str, Mapping[str, Any]], wins: pd.DataFrame | None, path: pd.DataFrame | None) -> list[Block]:
-    said = guard_words(rows)
+def _wins(
+    rows: Mapping[str, Mapping[str, Any]], decision: Decision, wins: pd.DataFrame | None, path: pd.DataFrame | None
+) -> list[Block]:
+    said = guard_words(rows, decision)
     blocks: list[Block] = [Prose(tuple(said), listed=True)] if said else []
     if wins is not None and len(wins):
         replayed = wins[wins["replayed"].fillna(False).to_numpy(dtype=bool)].head(3)

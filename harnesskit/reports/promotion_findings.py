@@ -137,9 +137,11 @@ def _sources(effects: pd.DataFrame | None, frozen: Mapping[str, Any]) -> list[st
     return told
 
 
-def guard_words(rows: _Rows) -> list[str]:
+def guard_words(rows: _Rows, decision: Decision) -> list[str]:
     """Return what was seen of protected wins, and what could not be seen."""
-    said = []
+    said: list[str] = []
+    if decision.verdict == "retire" and missing(rows.get("non_inferiority", {}).get("estimate")):
+        return ["They were not looked at: the guard was retired on its failing cases."] if "harm" in rows else said
     coverage, mean, harm, blind = (rows.get(c, {}) for c in ("guard_coverage", "non_inferiority", "harm", "blind_spot"))
     if not missing(coverage.get("note")):
         said.append(f"{_first_up(str(coverage['note']))}.")
