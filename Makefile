@@ -33,7 +33,7 @@ format: $(READY)
 bench: $(READY) ## ratios against the naive way and the physical limit, measured in one run
 	$(BIN)/python -m tests.bench
 
-operating: $(READY) ## error rates and power of regression runs in simulated worlds, against their targets
+operating: $(READY) ## error rates, power and cost in simulated worlds (regression, promotion, forward trials, wins), against their targets
 	$(BIN)/python -m tests.operating
 
 notebooks: $(READY) ## execute every notebook on data/demo and write pages to build/
