@@ -71,6 +71,7 @@ _HOME: dict[str, str] = {
     "LockedError": "harnesskit.model.errors",
     "PolicyError": "harnesskit.model.errors",
     "QueryError": "harnesskit.model.errors",
+    "PromotionRefusedError": "harnesskit.model.errors",
 }
 
 __all__ = ["__version__", *_HOME]
@@ -134,6 +135,7 @@ if TYPE_CHECKING:
     from harnesskit.model.errors import HarnesskitError as HarnesskitError
     from harnesskit.model.errors import LockedError as LockedError
     from harnesskit.model.errors import PolicyError as PolicyError
+    from harnesskit.model.errors import PromotionRefusedError as PromotionRefusedError
     from harnesskit.model.errors import QueryError as QueryError
     from harnesskit.model.errors import WorkspaceError as WorkspaceError
     from harnesskit.model.metrics import Metric as Metric
