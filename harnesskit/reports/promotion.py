@@ -10,6 +10,7 @@ import pandas as pd
 
 from harnesskit.model.decision import Decision
 from harnesskit.model.promotion_results import PROMOTION_EVIDENCE
+from harnesskit.model.text import counted
 from harnesskit.reports.document import Block, Code, Prose, Section, Table
 from harnesskit.reports.model import Report
 from harnesskit.reports.promotion_appendix import appendix
@@ -207,10 +208,11 @@ def _beside(
     said: list[str] = []
     if others is not None and decision.guard_kind == "rule":
         since = int(others["since"].fillna(False).astype(bool).sum()) if "since" in others else 0
+        are = "is" if len(others) == 1 else "are"
         said.append(
-            f"{len(others)} other rules are active, {since} of them promoted since the last regression run. "
-            "Each is tested "
-            "alone and all are deployed together: after a promotion a regression run of the new active set is due."
+            f"{counted(len(others), 'other rule')} {are} active, {since} of them promoted since the last regression "
+            "run. Each is tested alone and all are deployed together: after a promotion a regression run of the new active "
+            "set is due."
         )
     if tried is not None:
         alpha = float(decision.policy.get("alpha") or 0.05)
