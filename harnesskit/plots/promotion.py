@@ -20,7 +20,7 @@ _DASHED: Any = (0, (4, 3))
 _LINES = {
     "benefit": (CANDIDATE, "o", "for a benefit"),
     "futility": (BAD, "s", "against an effect worth having"),
-    "harm": (BAD, "v", "of harm to wins"),
+    "harm": (BAD, "v", "of harm"),
 }
 """Check to its colour, its mark and its words."""
 _SCALES = {

@@ -15,7 +15,7 @@ from harnesskit.reports.document import Block, Code, Prose, Section, Table
 from harnesskit.reports.model import Report
 from harnesskit.reports.promotion_appendix import appendix
 from harnesskit.reports.promotion_columns import ARMS, COSTS, EFFECTS, FACTS, LOOKS, OTHERS, WINS
-from harnesskit.reports.promotion_findings import effect_words, guard_words, overturn_words
+from harnesskit.reports.promotion_findings import effect_words, guard_words, is_forward, overturn_words
 from harnesskit.reports.promotion_sections import facts, path_chart, rule_text
 from harnesskit.reports.promotion_words import policy_words, review_by_words, useless_words
 
@@ -107,10 +107,10 @@ def promotion_report(
     known, fixed = dict(guard or {}), dict(frozen or {})
     sections: list[tuple[str, list[Block]]] = [
         ("The guard", [*rule_text(known), _facts(decision, known, lineage, reviews)]),
-        ("Its failing cases", _failing(rows, decision, path, effects, fixed)),
+        ("Live sessions" if is_forward(rows) else "Its failing cases", _target(rows, decision, path, effects, fixed)),
         ("Protected wins", _wins(rows, decision, wins, path)),
         ("What was run, and what it costs", _spent(arms, costs)),
-        ("The rules of this decision", _rules(decision, fixed, looks, arms)),
+        ("The rules of this decision", _rules(decision, rows, fixed, looks, arms)),
         ("Beside this guard", _beside(decision, others, tried, agreement)),
         ("What would overturn this", _overturn(decision, rows, fixed, wins, reviews, rollback, reproduce)),
         *appendix(
@@ -130,7 +130,7 @@ def _facts(
     return Table("guard", "What is to be signed", pd.DataFrame(rows, columns=["what", "value"], dtype=object), FACTS)
 
 
-def _failing(
+def _target(
     rows: Mapping[str, Mapping[str, Any]],
     decision: Decision,
     path: pd.DataFrame | None,
@@ -140,7 +140,8 @@ def _failing(
     if decision.guard_kind not in ("rule", None) or "benefit" not in rows:
         return []
     blocks: list[Block] = [Prose(tuple(effect_words(rows, decision, effects, frozen)), listed=True)]
-    blocks += path_chart(path, ("z", "e"), "Evidence after each replay of a failing case, against its boundaries")
+    each = "session" if is_forward(rows) else "replay of a failing case"
+    blocks += path_chart(path, ("z", "e"), f"Evidence after each {each}, against its boundaries")
     if effects is not None and len(effects):
         caption = "What each failing case did, one row per case; those that gave rise to the guard come first"
         blocks.append(Table("effects", caption, effects, EFFECTS))
@@ -175,17 +176,23 @@ def _spent(arms: pd.DataFrame | None, costs: pd.DataFrame | None) -> list[Block]
 
 
 def _rules(
-    decision: Decision, frozen: Mapping[str, Any], looks: pd.DataFrame | None, arms: pd.DataFrame | None
+    decision: Decision,
+    rows: Mapping[str, Mapping[str, Any]],
+    frozen: Mapping[str, Any],
+    looks: pd.DataFrame | None,
+    arms: pd.DataFrame | None,
 ) -> list[Block]:
     if not decision.policy:
         return []
-    words = list(policy_words(decision.policy, decision.guard_kind))
+    words = list(policy_words(decision.policy, "forward" if is_forward(rows) else decision.guard_kind))
     if frozen.get("started_at"):
         fixed = [f"Fixed before the first replay, {frozen['started_at']}: text, policy, cases, control runs"]
         if frozen.get("prior_sd"):
             source = {"measured": "measured here", "given": "given"}.get(str(frozen.get("noise")), "assumed")
             fixed.append(f"the noise of one run ({float(frozen['prior_sd']):.3f}, {source})")
         words.append(f"{', '.join(fixed)} and the seed ({frozen.get('seed')}).")
+    elif is_forward(rows):
+        words.append("Arms, metric and policy were fixed when the first session was assigned.")
     elif not frozen and arms is None:
         words.append("Nothing is fixed yet: that happens before the first replay of a trial.")
     elif not frozen:
@@ -211,8 +218,8 @@ def _beside(
         are = "is" if len(others) == 1 else "are"
         said.append(
             f"{counted(len(others), 'other rule')} {are} active, {since} of them promoted since the last regression "
-            "run. Each is tested alone and all are deployed together: after a promotion a regression run of the new active "
-            "set is due."
+            "run. Each is tested alone and all are deployed together: after a promotion a regression run of the new "
+            "active set is due."
         )
     if tried is not None:
         alpha = float(decision.policy.get("alpha") or 0.05)

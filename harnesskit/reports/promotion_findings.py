@@ -15,6 +15,11 @@ from harnesskit.reports.promotion_words import more_of
 _Rows = Mapping[str, Mapping[str, Any]]
 
 
+def is_forward(rows: _Rows) -> bool:
+    """Whether the evidence comes from live sessions."""
+    return "randomised" in rows
+
+
 def overturn_words(decision: Decision, rows: _Rows, frozen: Mapping[str, Any], wins: pd.DataFrame | None) -> list[str]:
     """Return what would overturn the verdict, in sentences."""
     left = len(frozen.get("held_out", ()))
@@ -31,7 +36,7 @@ def overturn_words(decision: Decision, rows: _Rows, frozen: Mapping[str, Any], w
                 "after promoting, "
                 f"looks for it{unseen}."
             ),
-            _if_true_effect(rows.get("benefit", {})),
+            _if_true_effect(rows.get("benefit", {}), replayed=not is_forward(rows)),
             elsewhere if left else "",
         ]
         return [one for one in (*said, fresh) if one]
@@ -65,14 +70,12 @@ def _open(decision: Decision, rows: _Rows) -> list[str]:
     return said or ["Nothing is decided; the reasons above say what is missing."]
 
 
-def _if_true_effect(benefit: Mapping[str, Any]) -> str:
+def _if_true_effect(benefit: Mapping[str, Any], *, replayed: bool) -> str:
     if missing(benefit.get("low")) or missing(benefit.get("estimate")):
         return ""
-    return (
-        f"A true effect below {number(float(benefit['low']), signed=True)}, the lower end of its interval: the "
-        "estimate "
-        f"of {number(float(benefit['estimate']), signed=True)} comes from cases that were chosen for having failed."
-    )
+    low, estimate = (number(float(benefit[name]), signed=True) for name in ("low", "estimate"))
+    chosen = f": the estimate of {estimate} comes from cases that were chosen for having failed" if replayed else ""
+    return f"A true effect below {low}, the lower end of its interval{chosen}."
 
 
 def effect_words(rows: _Rows, decision: Decision, effects: pd.DataFrame | None, frozen: Mapping[str, Any]) -> list[str]:
@@ -82,10 +85,10 @@ def effect_words(rows: _Rows, decision: Decision, effects: pd.DataFrame | None, 
         return ["No change of a failing case could be measured."]
     interval = cell(row.get("low"), "interval", high=row.get("high")).text
     kind = "" if missing(row.get("interval_kind")) else f"; {row['interval_kind']}"
+    unit = "session" if is_forward(rows) else "failing case"
     said = [
         (
-            f"Mean change of {counted(int(float(row.get('n_cases') or 0)), 'failing case')} in "
-            f"{_name(row.get('metric'))}: "
+            f"Mean change of {counted(int(float(row.get('n_cases') or 0)), unit)} in {_name(row.get('metric'))}: "
             f"{number(float(row['estimate']), signed=True)} ({interval}{kind}), positive is better."
         )
     ]

@@ -15,6 +15,13 @@ from harnesskit.reports.cells import cell, missing, utc
 
 POWER = 0.8
 """Chance that a guard that does help is promoted, as assumed for the share of useless ones."""
+_FORWARD = (
+    (
+        "Live sessions see the rule or not at random, by user or other cluster, in balanced blocks; the evidence is looked "
+        "at after each, and is valid at every look."
+    ),
+    "Sessions without a score are counted, and are not healthy ones.",
+)
 SIGNED = ("signed", "overdue")
 
 
@@ -42,6 +49,8 @@ def policy_words(policy: Mapping[str, Any], kind: str | None) -> list[str]:
                 f"most {known.max_alarm_rate:.0%} of the sessions."
             )
         ]
+    if kind == "forward":
+        return [*_FORWARD, *_benefit_words(known)[1:]]
     return [*_benefit_words(known), *_guard_words(known)]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import harnesskit as hk
 from harnesskit.model.errors import FrameError
 from harnesskit.reports.promotion import promotion_report
 from harnesskit.reports.promotion_words import policy_words, status_words, useless_words
@@ -154,3 +155,18 @@ def test_a_policy_is_said_for_the_kind_of_guard(kind, said):
     assert policy_words({"mine": 1}, kind) == [
         "The decision was made under a policy of its own; its fields are in the table."
     ]
+
+
+def test_a_forward_trial_speaks_of_sessions():
+    arms = {"arm": ["control", "candidate"] * 30, "metric": "q", "value": [0.5, 0.8] * 30}
+    sessions = pd.DataFrame({"session_id": range(60), "cluster": range(60), **arms}).astype(
+        {"session_id": str, "cluster": str}
+    )
+    evidence = hk.forward_trial(sessions, metric="q")
+    decision = hk.decide_promotion(evidence, policy="open_ended", subject="r-9")
+    report = promotion_report(evidence, decision, path=hk.forward_path(sessions, metric="q"))
+    said = text(report)
+    assert "sessions in q: +0.300" in said
+    assert "at random, by user or other cluster" in said
+    assert "failing case" not in said.partition("## The rules")[0]
+    assert report.charts[0].title == "Evidence after each session, against its boundaries"
