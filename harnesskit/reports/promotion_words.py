@@ -17,8 +17,8 @@ POWER = 0.8
 """Chance that a guard that does help is promoted, as assumed for the share of useless ones."""
 _FORWARD = (
     (
-        "Live sessions see the rule or not at random, by user or other cluster, in balanced blocks; the evidence is looked "
-        "at after each, and is valid at every look."
+        "Live sessions see the rule or not at random, by user or other cluster, in balanced blocks; the evidence is "
+        "looked at after each, and is valid at every look."
     ),
     "Sessions without a score are counted, and are not healthy ones.",
 )
