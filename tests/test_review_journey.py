@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -119,3 +123,46 @@ def test_a_fixed_case_becomes_a_win_held_against_its_fresh_runs(tmp_path: Path):
     assert (now.kind, now.baseline_scores) == ("win", {"q": pytest.approx(0.95), "r": pytest.approx(0.9)})
     assert harness.retire(case.id, "flaky").status == "failure"
     assert harness.evalset.get(case.id).baseline_scores == case.baseline_scores
+
+
+PROMOTER = """
+import sys
+from pathlib import Path
+from test_review import TEXT, judged
+import harnesskit as hk
+from harnesskit.trials.promotion_frozen import text_hash
+harness = hk.open(sys.argv[1])
+for i in range(1000):
+    text = f"{sys.argv[2]} {i} is a rule of its own, unlike any other."
+    rule = harness.rules.add(text, metric="q", force=True)
+    harness.sign(judged(rule, guard_hash=text_hash(text)), author="Ann")
+    print(rule, flush=True)
+    harness.promote(rule)
+"""
+
+
+@pytest.mark.long
+def test_killed_while_promoting_a_rule_is_promoted_whole_or_not_at_all(tmp_path: Path):
+    root, draw = tmp_path / "work", random.Random(3)
+    workspace(root, RuleAgent(), fingerprint=None)
+    for turn in range(20):
+        command = [sys.executable, "-c", PROMOTER, str(root), f"turn{turn}"]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent)
+        assert child.stdout is not None
+        for _ in range(draw.randint(1, 3)):
+            child.stdout.readline()
+        with contextlib.suppress(subprocess.TimeoutExpired):  # so that the kill may come anywhere in promote()
+            child.wait(draw.uniform(0, 0.03))
+        child.kill()
+        child.wait(30)
+        child.stdout.close()
+    harness = hk.open(root)
+    harness.rules.add("The next write to the rules.")
+    harness.refresh()
+    problems = harness.problems()
+    assert problems[problems["severity"] == "problem"].empty
+    done = harness.decisions().query("action == 'promote'")["subject"].tolist()
+    active = [rule.rule_id for rule in harness.rules.active()]
+    told = [json.loads(line) for line in (root / "journal.jsonl").read_text().splitlines()]
+    assert sorted(done) == sorted(active) == sorted(e["id"] for e in told if e["type"] == "rule_promote")
+    assert len(active) >= 10
