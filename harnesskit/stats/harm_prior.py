@@ -29,6 +29,8 @@ SPREAD_DF = 6.0
 """Degrees of freedom that the mean noise counts for in the noise of one win."""
 ONE_RUN = 1e3
 """Largest factor by which one run may raise the evidence of harm to its win."""
+ONE_RUN_CAPTURE = 30.0
+"""The same without a bank: nothing tells then whether runs collapse by themselves, so it takes two bad ones."""
 COLLAPSE = 0.16
 """The same times the share of low runs, where runs collapse."""
 CAPTURE_DF = 8.0
@@ -158,7 +160,8 @@ def harm_prior(
         correlation=known if correlation is None else np.asarray(correlation, dtype=float),
         level=level, between=between, spread=spread, df=df,
         level_between=_level_between(control - level, noise, known, least),
-        single=_single(scatter.low_share) if told else SINGLE_CAPTURE, one_run=_one_run(scatter) if told else ONE_RUN,
+        single=_single(scatter.low_share) if told else SINGLE_CAPTURE,
+        one_run=_one_run(scatter) if told else ONE_RUN_CAPTURE,
         shift=shift * noise if captured.any() else np.zeros(k),
         level_s2=_level_s2(between, noise, m, banked, captured), captured=captured, banked=banked,
     )  # fmt: skip
