@@ -94,8 +94,9 @@ def next_guard_step(
     """Return the replay to make next; None when `order` has no win.
 
     A win in doubt (ratio of 2 or more, below 6 candidate runs) first; then, without a bank, a control run as long as
-    there are fewer of them than half of the replayed wins; then the next win not replayed yet; then the win in
-    most doubt. Without a bank, a win in doubt gets control runs as long as it has fewer than candidate runs.
+    there are fewer of them than half of the replayed wins; then the next win not replayed yet; then the win in most
+    doubt (below 6 candidate runs; the one with the fewest when all have them). Without a bank, a win in doubt gets
+    control runs as long as it has fewer than candidate runs.
 
     Parameters
     ----------
@@ -119,8 +120,10 @@ def next_guard_step(
         return GuardStep(int(places[np.where(loose, harm, -1.0).argmax()]), candidate=False)
     if (tried == 0).any():
         return GuardStep(int(places[(tried == 0).argmax()]), candidate=True)
-    left = np.where(look.closed[places] | (tried >= MOST_RUNS), -np.inf, harm) if rules.design == "classic" else harm
-    return _follow_up(look, known, int(places[left.argmax()]))
+    most = MOST_RUNS if rules.design == "classic" else rules.most_per_win
+    resting = tried >= most if rules.design == "lean" else look.closed[places] | (tried >= most)
+    ranks = -tried if resting.all() else np.where(resting, -np.inf, harm)
+    return _follow_up(look, known, int(places[ranks.argmax()]))
 
 
 def _follow_up(look: GuardLook, known: HarmPrior, win: int) -> GuardStep:
