@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from harnesskit.stats.intervals import clopper_pearson
 from harnesskit.store.database import script
 from harnesskit.tables import Tables
 from harnesskit.workspace.clock import Clock, utc_now
@@ -67,6 +68,29 @@ class PromotionContext:
             id=guard_id,
         )
         return rules.assign(promoted_at=rules["id"].map(at), since=rules["id"].isin(list(at)))
+
+    def agreement(self, metric: str | None) -> str | None:
+        """Return how often the judge and people agree that a session failed on a metric; None where that is not known.
+
+        Only labels on this very metric count: a session may have failed for another reason. The judge says "failed" on
+        the bad side of the metric's threshold; sessions on which people are evenly split are left out.
+        """
+        known = None if metric is None else self.tables.metrics[metric]
+        if known is None or known.threshold is None:
+            return None
+        rows = self.tables.sql(script("queries/judge_agreement.sql"), metric=metric)
+        rows = rows[(rows["failed"] != 0.5).to_numpy(dtype=bool)]
+        if rows.empty:
+            return None
+        low = (
+            rows["value"] < known.threshold if known.higher_is_better is not False else rows["value"] > known.threshold
+        )
+        same = int((low == (rows["failed"] > 0.5)).sum())
+        ends = clopper_pearson(same, len(rows))
+        return (
+            f"{same} of {len(rows)} labelled sessions ({100 * same / len(rows):.0f} %, 95 % interval "
+            f"{100 * ends.low:.0f} to {100 * ends.high:.0f} %)"
+        )
 
     def tried(self) -> tuple[int, int]:
         """Return how many rules were tried, and how many of them have the verdict promote by their newest trial."""

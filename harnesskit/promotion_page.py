@@ -64,6 +64,7 @@ def page_of(result: GuardResult, title: str | None = None) -> Report:
         reviews=None if known is None else known.reviews(result.guard_id, result.guard_kind),
         others=None if known is None else known.others(result.guard_id),
         tried=None if known is None or result.guard_kind != "rule" else known.tried(),
+        agreement=None if known is None else known.agreement(_target(result)),
         title=title,
         rollback=_command(result, ["promote", result.guard_id, "--retire", "why"]),
         reproduce=_reproduce(result),

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from scipy import stats
 
 import harnesskit as hk
 from harnesskit.cli import main
@@ -125,3 +126,15 @@ def test_the_same_evidence_gives_the_same_page(demo_root, pages):
     again = hk.open(demo_root).evidence("r-fc24d68bef").report()
     for form in (".html", ".md", ".json"):
         assert again.render(form) == pages["thin"].render(form)
+
+
+def test_agreement_of_the_judge_counts_labels_on_the_metric_only(copied):
+    rule = "r-63ceca8b45"
+    assert "people on this metric: not known." in text(hk.open(copied).evidence(rule).report())
+    labels = copied / "harnesskit" / "labels.jsonl"
+    rows = [json.loads(line) for line in labels.read_text(encoding="utf-8").splitlines()]
+    lines = [json.dumps({**row, "metric": "tool_correctness"}) for row in rows]
+    labels.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    said = text(hk.open(copied).evidence(rule).report())
+    low, high = stats.binomtest(130, 141).proportion_ci(method="exact")
+    assert f"130 of 141 labelled sessions (92 %, 95 % interval {100 * low:.0f} to {100 * high:.0f} %)" in said
