@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 GuardVerdict = Literal["harm", "clean", "open"]
 DOUBT = 2.0
 """Likelihood ratio from which a win is in doubt."""
+OWN_CONTROLS = 2
+"""Without a bank, control runs of a win that a veto asks for: its capture was selected for being good."""
 FEWEST_WINS = 3
 CONTROL_SHARE = 2
 """Without a bank, one control run is made for so many replayed wins."""
@@ -60,8 +62,8 @@ def guard_verdict(
 ) -> GuardVerdict:
     """Return what a look decides.
 
-    ``harm``: evidence of `harm_bar`, and a win with two candidate runs, a likelihood ratio of 2, and control runs of
-    its own. ``clean``: the mean drop is below the margin, and either all wins were replayed and the evidence is at
+    ``harm``: evidence of `harm_bar`, and a win with two candidate runs, a likelihood ratio of 2, and two control runs
+    of its own. ``clean``: the mean drop is below the margin, and either all wins were replayed and the evidence is at
     most `clean_bar` or no win is in doubt (all below .5), or the budget is spent, 3 wins (all, where there are fewer)
     were replayed and the evidence is at most `end_bar`. Classic: harm when a win reached its bound, clean when all were
     replayed and closed, or at the end.
@@ -80,7 +82,7 @@ def guard_verdict(
         return (
             "harm" if look.evidence >= 1 else "clean" if fine and ((ended and enough) or (all_ and at_rest)) else "open"
         )
-    told = (look.n_candidate >= 2) & (look.harm >= DOUBT) & (known.banked | (look.n_fresh >= 1))
+    told = (look.n_candidate >= 2) & (look.harm >= DOUBT) & (known.banked | (look.n_fresh >= OWN_CONTROLS))
     if look.evidence >= rules.harm_bar and told.any():
         return "harm"
     if fine and all_ and (at_rest or look.evidence <= rules.clean_bar):
