@@ -20,6 +20,10 @@ _HOME: dict[str, str] = {
     "ReplayResult": "harnesskit.model.replay",
     "replay": "harnesskit.replays.replay",
     "areplay": "harnesskit.replays.replay",
+    "grade": "harnesskit.graders.grading",
+    "agrade": "harnesskit.graders.grading",
+    "grader": "harnesskit.graders.grader",
+    "Grade": "harnesskit.model.grade",
     "LoadReport": "harnesskit.store.load",
     "Metric": "harnesskit.model.metrics",
     "Metrics": "harnesskit.model.metrics",
@@ -67,6 +71,7 @@ _HOME: dict[str, str] = {
     "EvalSetFullWarning": "harnesskit.model.errors",
     "HarnesskitError": "harnesskit.model.errors",
     "FrameError": "harnesskit.model.errors",
+    "GraderError": "harnesskit.model.errors",
     "WorkspaceError": "harnesskit.model.errors",
     "LockedError": "harnesskit.model.errors",
     "PolicyError": "harnesskit.model.errors",
@@ -79,8 +84,8 @@ __all__ = ["__version__", *_HOME]
 
 def __getattr__(name: str) -> Any:
     """Load a public name at its first use, and the frame accessor with it."""
-    if name == "replays":  # hk.replays.from_agent, from_command, recorded
-        return importlib.import_module("harnesskit.replays")
+    if name in ("graders", "replays", "testing"):  # hk.graders.exact, hk.replays.from_agent, hk.testing.check_grader
+        return importlib.import_module(f"harnesskit.{name}")
     home = _HOME.get(name)
     if home is None:
         from harnesskit.model.errors import nearest
@@ -107,6 +112,9 @@ if TYPE_CHECKING:
     from harnesskit.decisions.regression import decide_regression as decide_regression
     from harnesskit.demo import build_demo as build_demo
     from harnesskit.demo import demo_root as demo_root
+    from harnesskit.graders.grader import grader as grader
+    from harnesskit.graders.grading import agrade as agrade
+    from harnesskit.graders.grading import grade as grade
     from harnesskit.harness import Harness as Harness
     from harnesskit.harness import open_workspace
     from harnesskit.measures.check_evidence import check_evidence as check_evidence
@@ -132,12 +140,14 @@ if TYPE_CHECKING:
     from harnesskit.model.decision import Decision as Decision
     from harnesskit.model.errors import EvalSetFullWarning as EvalSetFullWarning
     from harnesskit.model.errors import FrameError as FrameError
+    from harnesskit.model.errors import GraderError as GraderError
     from harnesskit.model.errors import HarnesskitError as HarnesskitError
     from harnesskit.model.errors import LockedError as LockedError
     from harnesskit.model.errors import PolicyError as PolicyError
     from harnesskit.model.errors import PromotionRefusedError as PromotionRefusedError
     from harnesskit.model.errors import QueryError as QueryError
     from harnesskit.model.errors import WorkspaceError as WorkspaceError
+    from harnesskit.model.grade import Grade as Grade
     from harnesskit.model.metrics import Metric as Metric
     from harnesskit.model.metrics import Metrics as Metrics
     from harnesskit.model.policy import RegressionPolicy as RegressionPolicy

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import inspect
-import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, overload
 
+from harnesskit.graders.settings import plain_function, settings_digest, words_of
 from harnesskit.graders.signature import WHOLE, Parameter, awaits, moved, parameters_of
 from harnesskit.model.errors import GraderError, listed, nearest
 from harnesskit.model.identity import identity_of
@@ -59,7 +58,7 @@ class Grader:
         self.parts = parts
         self.awaits = awaits(function)
         self.version = f"{release}+{settings_digest(self.settings)}" if settings else release
-        self.__doc__ = inspect.getdoc(_inner(function))
+        self.__doc__ = words_of(plain_function(function))
         self.__name__ = name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -90,7 +89,7 @@ class Grader:
     @property
     def identity(self) -> str:
         """What decides about a verdict besides the sample: name, version, settings and code."""
-        return f"{self.name} {self.version} {identity_of(_inner(self.function))}"
+        return f"{self.name} {self.version} {identity_of(plain_function(self.function))}"
 
     def on(self, **columns: str) -> Grader:
         """Return the grader reading other columns, by parameter.
@@ -146,26 +145,6 @@ class Grader:
         kept = ("name", "metrics", "parameters", "release", "settings", "unset", "blocking", "takes_call", "parts")
         now = {name: getattr(self, name) for name in kept} | {"function": self.function} | changes
         return Grader(now.pop("function"), **now)
-
-
-def settings_digest(settings: Mapping[str, Any]) -> str:
-    """Return eight digits that change when a setting does; of a function its name and code count.
-
-    Examples
-    --------
-    >>> settings_digest({"words": ["refund"]}) == settings_digest({"words": ["Refund"]})
-    False
-    """
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, (set, frozenset)):
-            return sorted(map(repr, value))
-        if isinstance(value, Grader):
-            return value.identity
-        return identity_of(value) if callable(value) else repr(value)
-
-    text = json.dumps(settings, sort_keys=True, default=plain)
-    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:8]
 
 
 def metrics_of(metric: str | Metric | Iterable[str | Metric] | None) -> tuple[Metric, ...]:
@@ -276,14 +255,8 @@ def as_grader(given: Any) -> Grader:
     return given if isinstance(given, Grader) else build(given)
 
 
-def _inner(function: Any) -> Any:
-    while isinstance(function, functools.partial):
-        function = function.func
-    return function
-
-
 def _name(function: Any) -> str:
-    inner = _inner(function)
+    inner = plain_function(function)
     name = str(getattr(inner, "__name__", None) or type(inner).__name__)
     return "grader" if name == "<lambda>" else name
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import pandas as pd
 
@@ -20,14 +20,15 @@ from harnesskit.model.metrics import Metric, Metrics
 GraderLike = Grader | Callable[..., Any]
 
 
+@runtime_checkable
 class WholeTable(Protocol):
     """A grader that sees all samples at once, e.g. an expression in SQL."""
 
     def prepare(self, samples: pd.DataFrame) -> None:
         """Raise for what is missing, before any work."""
 
-    def grade_all(self, samples: pd.DataFrame, cells: Cells) -> list[Any]:
-        """Return one result per sample."""
+    def grade_table(self, samples: pd.DataFrame, metrics: Metrics) -> list[Block]:
+        """Return what it says of every sample."""
 
 
 class _Plan(NamedTuple):
@@ -93,18 +94,17 @@ def grade(
     plan = _planned(samples, graders, metrics, concurrency)
     blocks: list[Block] = []
     for one in plan.graders:
-        if hasattr(one, "grade_all"):
-            results = one.grade_all(plan.samples, plan.cells)
+        if isinstance(one, WholeTable):
+            blocks += one.grade_table(plan.samples, plan.metrics)
+            continue
+        work = work_of(one, plan.samples, plan.cells, cache)
+        if work.waits:
+            called = loops.run(_waited(work, concurrency, timeout_s))
         else:
-            work = work_of(one, plan.samples, plan.cells, cache)
-            if one.awaits or one.blocking:
-                called = loops.run(_waited(work, concurrency, timeout_s))
-            else:
-                called = call_each(work.function, work.rows)
-                if any(hasattr(kind, "__await__") for kind in set(map(type, called))):
-                    called = loops.run(_settled(called, concurrency, timeout_s))
-            results = work.results(called, len(plan.samples))
-        blocks += blocks_of(one, results, plan.metrics)
+            called = call_each(work.function, work.rows)
+            if _open_ends(called):
+                called = loops.run(_settled(called, concurrency, timeout_s))
+        blocks += blocks_of(one, work.results(called, len(plan.samples)), plan.metrics)
     return grades_frame(plan.samples, blocks)
 
 
@@ -131,18 +131,23 @@ async def agrade(
     plan = _planned(samples, graders, metrics, concurrency)
     blocks: list[Block] = []
     for one in plan.graders:
-        if hasattr(one, "grade_all"):
-            results = one.grade_all(plan.samples, plan.cells)
+        if isinstance(one, WholeTable):
+            blocks += one.grade_table(plan.samples, plan.metrics)
+            continue
+        work = work_of(one, plan.samples, plan.cells, cache)
+        if work.waits:
+            called = await _waited(work, concurrency, timeout_s)
         else:
-            work = work_of(one, plan.samples, plan.cells, cache)
-            called = (
-                await _waited(work, concurrency, timeout_s)
-                if one.awaits or one.blocking
-                else await _settled(call_each(work.function, work.rows), concurrency, timeout_s)
-            )
-            results = work.results(called, len(plan.samples))
-        blocks += blocks_of(one, results, plan.metrics)
+            called = call_each(work.function, work.rows)
+            if _open_ends(called):
+                called = await _settled(called, concurrency, timeout_s)
+        blocks += blocks_of(one, work.results(called, len(plan.samples)), plan.metrics)
     return grades_frame(plan.samples, blocks)
+
+
+def _open_ends(called: Sequence[Any]) -> bool:
+    """Whether a plain function returned something to await, e.g. a lambda over an async function."""
+    return any(hasattr(kind, "__await__") for kind in set(map(type, called)))
 
 
 async def _waited(work: Work, concurrency: int, timeout_s: float | None) -> list[Any]:
@@ -156,7 +161,7 @@ async def _waited(work: Work, concurrency: int, timeout_s: float | None) -> list
 
 
 async def _settled(called: Sequence[Any], concurrency: int, timeout_s: float | None) -> list[Any]:
-    """Await what a plain function returned to be awaited, e.g. a lambda over an async function."""
+    """Await what is to be awaited among the results of a plain function."""
     places = [place for place, result in enumerate(called) if hasattr(result, "__await__")]
     rows = [(called[place],) for place in places]
     ended = await acall_each(lambda one: one, rows, concurrency=concurrency, timeout_s=timeout_s, threads=False)
@@ -171,10 +176,10 @@ def _planned(samples: pd.DataFrame, graders: Any, metrics: Iterable[Metric] | No
     if isinstance(concurrency, bool) or not isinstance(concurrency, int) or concurrency < 1:
         raise GraderError(f"grade() needs concurrency as a whole number from 1; found {concurrency!r}.")
     chosen = _graders(graders)
-    require_columns(samples, [one for one in chosen if not hasattr(one, "prepare")])
+    require_columns(samples, [one for one in chosen if not isinstance(one, WholeTable)])
     _require_ids(samples)
     for one in chosen:
-        if hasattr(one, "prepare"):
+        if isinstance(one, WholeTable):
             one.prepare(samples)
     given = Metrics.of(metrics)
     Metrics(metric for one in chosen for metric in one.metrics if metric.declared and metric.name not in given)

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harnesskit.graders.asking import Ask, Gate, Limits
-from harnesskit.graders.grader import Grader, build, settings_digest
+from harnesskit.graders.grader import Grader, build
 from harnesskit.graders.keys import GraderCall
 from harnesskit.graders.questions import ask_about
 from harnesskit.graders.scales import Scale, scale_of
+from harnesskit.graders.settings import settings_digest
 from harnesskit.graders.votes import Asker, Reducer, reducer_of, verdict_of
 from harnesskit.model.errors import GraderError
 from harnesskit.model.grade import Grade

@@ -139,6 +139,7 @@ def _set_grader(
     normal = normaliser(ignore_case=ignore_case)
 
     def overlap(output: Any, expected: Any) -> float | Grade:
+        """Compare the items of two cells as sets."""
         found, wanted = (_items(cell, separator, normal) for cell in (output, expected))
         value = share(len(found & wanted), len(found), len(wanted))
         if value is None:

@@ -16,7 +16,7 @@ from harnesskit.model.metrics import Metric, Metrics
 from harnesskit.workspace.problems import shown
 
 _CODE = {status: code for code, status in enumerate(STATUSES)}
-_PLAIN = (bool, float, int)
+_PLAIN = {bool, float, int}
 
 
 class Block(NamedTuple):
@@ -29,6 +29,14 @@ class Block(NamedTuple):
     status: NDArray[np.int8]
     reason: NDArray[np.object_]
     details: NDArray[np.object_]
+
+
+def block_of_array(grader: Grader, metric: Metric, value: NDArray[np.float64], without: str) -> Block:
+    """Return the block of finished numbers; NaN stands for no value, for which the reason is `without`."""
+    block = _block(grader, metric, value)
+    empty = np.isnan(value)
+    block.status[empty], block.reason[empty] = _CODE["unscored"], without
+    return block
 
 
 def blocks_of(grader: Grader, results: list[Any], metrics: Metrics) -> list[Block]:
@@ -65,28 +73,41 @@ def _part(result: Any, name: str, grader: Grader) -> Any:
     return Failed("unscored", f"the grader gave no {shown(name)} here")
 
 
-def _block(grader: Grader, metric: Metric, results: list[Any]) -> Block:
+def _block(grader: Grader, metric: Metric, results: list[Any] | NDArray[np.float64]) -> Block:
     n = len(results)
-    value = np.full(n, np.nan)
     status = np.zeros(n, dtype=np.int8)
     reason, details = np.full(n, None, dtype=object), np.full(n, None, dtype=object)
-    odd = [place for place, result in enumerate(results) if type(result) not in _PLAIN]
-    plain = results if not odd else [0.0 if type(result) not in _PLAIN else result for result in results]
-    try:
-        value[:] = plain
-        outside = ~np.isfinite(value)
-        slack = 1e-9 * (metric.span or 1.0)
-        outside |= value < (-np.inf if metric.low is None else metric.low - slack)
-        outside |= value > (np.inf if metric.high is None else metric.high + slack)
-        odd = sorted({*odd, *np.flatnonzero(outside).tolist()})
-    except OverflowError:  # an integer that no float holds
-        odd = list(range(n))
+    value, odd = _numbers(results, metric)
     for place in odd:
         told = verdict(results[place], metric)
         value[place] = np.nan if told.value is None else told.value
         status[place] = _CODE[told.status]  # type: ignore[index]
         reason[place], details[place] = told.reason, told.details
     return Block(metric.name, grader.name, grader.version, value, status, reason, details)
+
+
+def _numbers(results: list[Any] | NDArray[np.float64], metric: Metric) -> tuple[NDArray[np.float64], list[int]]:
+    """Return the results as numbers, and the places of those that need a closer look."""
+    odd: list[int] = []
+    if isinstance(results, np.ndarray):
+        value = results.astype(float)
+    else:
+        if not set(map(type, results)) <= _PLAIN:
+            odd = [place for place, result in enumerate(results) if type(result) not in _PLAIN]
+            results = [0.0 if type(result) not in _PLAIN else result for result in results]
+        try:
+            value = np.array(results, dtype=float)
+        except OverflowError:  # an integer that no float holds
+            return np.full(len(results), np.nan), list(range(len(results)))
+    slack = 1e-9 * (metric.span or 1.0)
+    inside = np.isfinite(value)
+    if metric.low is not None:
+        inside &= value >= metric.low - slack
+    if metric.high is not None:
+        inside &= value <= metric.high + slack
+    if isinstance(results, np.ndarray):
+        inside |= np.isnan(value)
+    return value, odd if inside.all() else sorted({*odd, *np.flatnonzero(~inside).tolist()})
 
 
 def grades_frame(samples: pd.DataFrame, blocks: Sequence[Block]) -> pd.DataFrame:
@@ -96,7 +117,7 @@ def grades_frame(samples: pd.DataFrame, blocks: Sequence[Block]) -> pd.DataFrame
     columns: dict[str, Any] = {
         name: samples[name].take(place).reset_index(drop=True) for name in IDENTITY if name in samples
     }
-    for name in ("metric", "grader", "version"):
+    for name in ("metric", "grader", "version"):  # plain object columns: taking pointers costs least
         told = np.array([getattr(one, name) for one in blocks], dtype=object)
         columns["grader_version" if name == "version" else name] = pd.Series(told[block], dtype=object)
     columns["value"] = _interleaved([one.value for one in blocks], np.dtype(float))

@@ -158,6 +158,7 @@ def _call_grader(
     if calls is None:
 
         def against_column(steps: list[Any], expected_calls: list[Any]) -> float | bool | Grade:
+            """Judge the calls that were made by those in a column."""
             return judge(read(steps), read(expected_calls))
 
         return build(against_column, name=name, metric=metric, settings=settings)
@@ -167,6 +168,7 @@ def _call_grader(
         raise GraderError(f"{name}() needs calls that name a tool: a text or {{'tool': …}}; found {fixed!r}.")
 
     def against_settings(steps: list[Any]) -> float | bool | Grade:
+        """Judge the calls that were made by those of the settings."""
         return judge(read(steps), expected)
 
     return build(against_settings, name=name, metric=metric, settings={**settings, "calls": fixed})

@@ -43,6 +43,11 @@ class Work(NamedTuple):
     places: list[int] | None
     rest: dict[int, Failed]
 
+    @property
+    def waits(self) -> bool:
+        """Whether the calls wait for something outside, so that several are made at once."""
+        return self.grader.awaits or self.grader.blocking
+
     def results(self, called: Sequence[Any], n: int) -> list[Any]:
         """Return one result per sample, those of the calls in their places."""
         if self.places is None:
@@ -71,7 +76,7 @@ def require_columns(samples: pd.DataFrame, graders: Sequence[Grader]) -> None:
 def work_of(grader: Grader, samples: pd.DataFrame, cells: Cells, cache: Cache | None) -> Work:
     """Return the calls of `grader` on `samples`."""
     n = len(samples)
-    rest = {} if grader.sees_failures else _ended_badly(samples, cells)
+    rest = {} if grader.sees_failures else ended_badly(samples, cells)
     columns = [_column(one, samples, cells, rest, raw=bool(grader.parts)) for one in grader.parameters]
     places = None if not rest else [place for place in range(n) if place not in rest]
     if places is not None:
@@ -92,7 +97,8 @@ def _with_call(function: Callable[..., Any], call: GraderCall, *values: Any) -> 
     return function(*values, call=call)
 
 
-def _ended_badly(samples: pd.DataFrame, cells: Cells) -> dict[int, Failed]:
+def ended_badly(samples: pd.DataFrame, cells: Cells) -> dict[int, Failed]:
+    """Return the samples that have nothing to grade, by place, and why."""
     if "status" not in samples:
         return {}
     bad = np.flatnonzero(samples["status"].isin(ENDED_BADLY).to_numpy(dtype=bool))
@@ -100,15 +106,23 @@ def _ended_badly(samples: pd.DataFrame, cells: Cells) -> dict[int, Failed]:
         return {}
     status = cells.values("status")
     reasons = cells.values("reason") if "reason" in samples else [None] * len(samples)
-    return {
-        place: Failed("unscored", f"the sample ended with {status[place]}: {reasons[place] or 'no reason given'}")
-        for place in bad.tolist()
-    }
+    return {place: no_sample(status[place], reasons[place]) for place in bad.tolist()}
+
+
+def no_sample(status: Any, reason: Any) -> Failed:
+    """Return what is said of a sample that has nothing to grade.
+
+    Examples
+    --------
+    >>> no_sample("timeout", None).reason
+    'the sample ended with timeout: no reason given'
+    """
+    return Failed("unscored", f"the sample ended with {status}: {reason or 'no reason given'}")
 
 
 def _column(one: Parameter, samples: pd.DataFrame, cells: Cells, rest: dict[int, Failed], *, raw: bool) -> list[Any]:
     """Return the cells of one parameter; samples that cannot be graded without it are added to `rest`."""
-    if one.column == WHOLE and WHOLE not in samples:
+    if one.column == WHOLE and (raw or WHOLE not in samples):
         return cells.rows("raw" if raw else "json")
     if one.column not in samples:
         return [one.default] * len(cells)
