@@ -86,7 +86,7 @@ def win_scatter(runs: Floats) -> Scatter:
     return Scatter(
         clipped, centre, reach, np.maximum(np.sqrt(own.sum(axis=0) / total), MIN_SD),
         np.maximum(np.sqrt(squares.sum(axis=0) / total), MIN_SD), squares / np.maximum(free, 1.0), free,
-        _correlation(within, float(free.min(axis=1, initial=0.0).sum())), low_share,
+        _correlation(within, float(free.min(axis=1).sum())), low_share,
     )  # fmt: skip
 
 

@@ -286,3 +286,10 @@ def test_the_classic_guard_sees_every_win_once_then_the_worst():
     assert next_guard_step(look, known, range(4), rules=CLASSIC) == GuardStep(3, True)
     path = guard_path(known, range(4), [True] * 4, np.repeat(level[:, None], 4, axis=1), budget=20, rules=CLASSIC)
     assert path.verdict == "clean"
+
+
+def test_the_correlation_of_the_metrics_is_the_banks():
+    rng = np.random.default_rng(8)
+    apart = win_scatter(rng.normal(0.8, 0.1, size=(60, 5, 2))).correlation[0, 1]
+    alike = win_scatter(np.repeat(rng.normal(0.8, 0.1, size=(60, 5, 1)), 2, axis=2)).correlation[0, 1]
+    assert (abs(apart) < 0.2, alike > 0.9) == (True, True)
