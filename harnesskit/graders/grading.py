@@ -210,8 +210,8 @@ def _graders(given: Any) -> list[Grader]:
 
 def _require_ids(samples: pd.DataFrame) -> None:
     ids = samples["sample_id"]
-    twice = ids[ids.duplicated(keep="first") | ids.isna()]
-    if len(twice):
+    if not ids.is_unique or ids.hasnans:
+        twice = ids[ids.duplicated(keep="first") | ids.isna()]
         shown = [repr(one) for one in twice.drop_duplicates().tolist()]
         raise FrameError(
             "grade() needs a samples frame with one row per sample_id; "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -24,6 +26,8 @@ from harnesskit.model.metrics import Metric, Metrics
 from harnesskit.workspace.reading import clean_text
 
 PLACE = "harnesskit_place"
+BATCH = 16_384
+"""Rows that one thread of DuckDB takes at a time."""
 _GIVES = ("BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", '"NULL"')
 NUMBERS = frozenset(
     ("turn_index", "trial", "attempt", "round", "duration_s", "env_wait_s", "input_tokens", "output_tokens", "cost_usd")
@@ -109,11 +113,11 @@ class SqlGrader(Grader):
         """Return what the expression says of every sample."""
         metric = metrics.by_name.get(self.metrics[0].name, self.metrics[0])
         rest = {} if {"status", "error"} & set(self.reads) else ended_badly(samples, Cells(samples))
-        asked = np.setdiff1d(np.arange(len(samples)), np.fromiter(rest, dtype=np.int64, count=len(rest)))
+        asked = np.delete(np.arange(len(samples)), list(rest))
         value = np.full(len(samples), np.nan)
         found, fault = self._values(samples if not rest else samples.iloc[asked])
         value[asked] = found
-        block = block_of_array(self, metric, value, "the expression is NULL")
+        block = block_of_array(self, metric, value, "the expression gives NULL")
         if fault is not None:
             failed = asked[np.isnan(found)]
             block.status[failed] = STATUSES.index("error")
@@ -147,11 +151,36 @@ class SqlGrader(Grader):
     def _connected(self, samples: pd.DataFrame) -> duckdb.DuckDBPyConnection:
         names = [str(name) for name in samples.columns if self._everything or str(name) in self.reads]
         columns = {PLACE: pa.array(np.arange(len(samples)))} | {name: _arrow(samples[name], name) for name in names}
-        connection = duckdb.connect(":memory:", config=_CLOSED)
-        connection.register("given", pa.table(columns))
+        whole = pa.table(columns)
+        connection = _DATABASE.connection()
+        connection.register("given", pa.Table.from_batches(whole.to_batches(BATCH), whole.schema))
         shown = ", ".join(_unquoted(name) if name in JSON_COLUMNS else _quoted(name) for name in [PLACE, *names])
         connection.execute(f"CREATE TEMP VIEW samples AS SELECT {shown} FROM given")  # noqa: S608 - quoted names
         return connection
+
+
+class _Database:
+    """One database in memory, opened at the first use: opening costs more than most expressions."""
+
+    def __init__(self) -> None:
+        self._opened: duckdb.DuckDBPyConnection | None = None
+        self._lock = threading.Lock()
+
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """Return a connection of its own, whose tables nobody else sees."""
+        with self._lock:
+            if self._opened is None:
+                self._opened = duckdb.connect(":memory:", config=_CLOSED)
+            return self._opened.cursor()
+
+    def forget(self) -> None:
+        """After a fork the threads of the database are not there."""
+        self._opened, self._lock = None, threading.Lock()
+
+
+_DATABASE = _Database()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_DATABASE.forget)
 
 
 def _not_called(*values: Any) -> NoReturn:
@@ -163,7 +192,7 @@ def _parsed(name: str, expression: Any) -> Any:
     if not isinstance(expression, str) or not expression.strip():
         raise GraderError(f"sql() needs an expression; found {expression!r}.")
     text = f"SELECT ({expression}\n) AS value FROM samples"  # noqa: S608 - parsed only
-    with duckdb.connect(":memory:") as connection:
+    with _DATABASE.connection() as connection:
         (told,) = connection.execute("SELECT json_serialize_sql($text::VARCHAR)", {"text": text}).fetchone() or ("{}",)
     tree = json.loads(told)
     statements = tree.get("statements") or []
@@ -194,7 +223,7 @@ def _columns(tree: Any) -> Iterator[str]:
             yield names[1] if names[0] == "samples" and len(names) > 1 else names[0]
 
 
-def _arrow(column: pd.Series[Any], name: str) -> pa.Array:
+def _arrow(column: pd.Series[Any], name: str) -> pa.Array | pa.ChunkedArray:
     """Return a column for DuckDB: numbers where the contract says so, text for JSON and for values of mixed kinds."""
     if name in NUMBERS and not pd.api.types.is_numeric_dtype(column.dtype):
         return pa.array([_number(cell) for cell in column.tolist()], pa.float64())
@@ -204,7 +233,7 @@ def _arrow(column: pd.Series[Any], name: str) -> pa.Array:
         made = None
     plain = made is not None and not (pa.types.is_nested(made.type) or pa.types.is_null(made.type))
     if made is not None and plain and (name not in JSON_COLUMNS or _is_text(made.type)):
-        return made.combine_chunks() if isinstance(made, pa.ChunkedArray) else made
+        return made
     cells = [None if is_missing(cell) else clean_text(as_text(cell)) for cell in column.tolist()]
     return pa.array(cells, pa.string())
 

@@ -42,7 +42,7 @@ def block_of_array(grader: Grader, metric: Metric, value: NDArray[np.float64], w
 def blocks_of(grader: Grader, results: list[Any], metrics: Metrics) -> list[Block]:
     """Return one block per metric that `grader` has declared or named, from its results sample by sample."""
     ranges = {metric.name: metric for metric in grader.metrics} | metrics.by_name
-    by_mapping = {place: result for place, result in enumerate(results) if isinstance(result, Mapping)}
+    by_mapping = any(issubclass(kind, Mapping) for kind in set(map(type, results)))
     named = [metric.name for metric in grader.metrics]
     if by_mapping:
         results = [_named(result) if isinstance(result, Mapping) else result for result in results]
@@ -115,7 +115,9 @@ def grades_frame(samples: pd.DataFrame, blocks: Sequence[Block]) -> pd.DataFrame
     n, size = len(samples), len(blocks)
     place, block = np.repeat(np.arange(n), size), np.tile(np.arange(size), n)
     columns: dict[str, Any] = {
-        name: samples[name].take(place).reset_index(drop=True) for name in IDENTITY if name in samples
+        name: samples[name].take(place).reset_index(drop=True) if size != 1 else samples[name]
+        for name in IDENTITY
+        if name in samples
     }
     for name in ("metric", "grader", "version"):  # plain object columns: taking pointers costs least
         told = np.array([getattr(one, name) for one in blocks], dtype=object)

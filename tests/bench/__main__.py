@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.bench.capturing import bench_capture, bench_matching
 from tests.bench.comparing import bench_analysis
 from tests.bench.deciding import bench_deciding
+from tests.bench.grading import bench_grading
 from tests.bench.journals import bench_aside, bench_events
 from tests.bench.memory import bench_memory
 from tests.bench.opening import bench_growth, bench_open, bench_refresh
@@ -30,6 +31,7 @@ BENCHMARKS = {
     "aside": bench_aside,
     "analysis": bench_analysis,
     "deciding": bench_deciding,
+    "grading": bench_grading,
 }
 
 
