@@ -29,7 +29,7 @@ SPREAD_DF = 6.0
 """Degrees of freedom that the mean noise counts for in the noise of one win."""
 ONE_RUN = 1e3
 """Largest factor by which one run may raise the evidence of harm to its win."""
-ONE_RUN_CAPTURE = 30.0
+ONE_RUN_CAPTURE = 8.0
 """The same without a bank: nothing tells then whether runs collapse by themselves, so it takes two bad ones."""
 COLLAPSE = 0.16
 """The same times the share of low runs, where runs collapse."""
