@@ -122,9 +122,10 @@ HARMS = [
     _helps(0.20, 5, 20, most("promote", 0.07), harmed=0.3),
     _helps(0.20, 0, 40, most("promote", 0.28), harmed=0.1),
     _helps(0.20, 0, 40, harmed=0.3),
-    _helps(0.20, 5, 40, harmed=1.0, drop=0.10),
-    _helps(0.20, 0, 40, harmed=1.0, drop=0.10),
-    _helps(0.20, 0, 40, harmed=1.0, drop=0.10, selected=False),
+    # a mean drop by the margin itself: what non-inferiority at 95 % lets through; captures cost some of it
+    _helps(0.20, 5, 40, most("promote", 0.05), harmed=1.0, drop=0.10),
+    _helps(0.20, 0, 40, most("promote", 0.09), harmed=1.0, drop=0.10),
+    _helps(0.20, 0, 40, most("promote", 0.09), harmed=1.0, drop=0.10, selected=False),
 ]
 
 
