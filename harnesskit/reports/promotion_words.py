@@ -170,7 +170,7 @@ def useless_words(alpha: float, tried: int, promoted: int) -> list[str]:
         ),
         (
             f"Share of useless guards to expect among those promoted: {100 * half:.0f} % if half of all "
-            "candidates do nothing, "
+            "rules do nothing, "
             f"{100 * most:.0f} % if nine in ten."
         ),
         f"That holds for a chance of {alpha:g} to promote a useless one and {POWER:.0%} to promote one that helps.",
