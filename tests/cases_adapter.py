@@ -1,7 +1,7 @@
 """The generic operations that the field reports call, in terms of harnesskit.
 
 A field report gives a folder of case files, or a file of samples with stand-in names; here each becomes a workspace of
-its own in a temporary folder. Grading and reports of anything are not built yet, and say so.
+its own in a temporary folder. Reports of anything are not built yet, and say so.
 """
 
 from __future__ import annotations
@@ -258,13 +258,26 @@ def process_environment(changes: Mapping[str, str] | None = None) -> dict[str, s
 
 def _not_yet(what: str) -> NoReturn:
     raise NotImplementedError(
-        f"{what} is not part of harnesskit yet: so far a workspace is loaded, queried and compared."
+        f"{what} is not part of harnesskit yet: so far a workspace is loaded, queried, compared and graded."
     )
 
 
-def grade(rows: Any, grader: Any, **options: Any) -> Any:
-    """Grading comes with harnesskit.graders."""
-    _not_yet("grading")
+def grade(rows: Sequence[Mapping[str, Any]], grader: Any, *, cache: Any = None, **options: Any) -> list[dict[str, Any]]:
+    """Grade rows with functions of a row that return scores: one row per sample, metric and grader."""
+    fns = [grader] if callable(grader) else list(grader)
+    samples = pd.DataFrame([{"sample_id": row.get("sample_id", row.get("id")), "row": dict(row)} for row in rows])
+    made = [hk.grader(name=fn.__name__)(_of_row(fn)) for fn in fns]
+    graded = hk.grade(samples, made, cache=cache, **options).to_dict("records")
+    return [
+        {name: _missing_as_none(value) for name, value in (one | {"score": one["value"]}).items()} for one in graded
+    ]
+
+
+def _of_row(fn: Any) -> Any:
+    def of_row(row: Any) -> Any:
+        return fn(row)
+
+    return of_row
 
 
 def replay(cases: Sequence[Mapping[str, Any]], fn: Any, *, cache_dir: Any = None, **options: Any) -> Any:
