@@ -145,7 +145,7 @@ def test_sql_that_cannot_run_is_refused_before_any_work(tmp_path: Any) -> None:
         hk.grade(samples, graders.sql("duration < 5", metric="fast"))
     with pytest.raises(hk.GraderError, match="this one gives VARCHAR"):
         hk.grade(samples, graders.sql("upper(output)", metric="loud"))
-    with pytest.raises(hk.GraderError, match="this one gives (STRUCT|TUPLE)"):
+    with pytest.raises(hk.GraderError, match=r"this one gives (STRUCT|TUPLE)"):
         hk.grade(samples, graders.sql("1, 2", metric="two"))
     with pytest.raises(hk.GraderError, match="cannot use its expression"):
         hk.grade(samples, graders.sql("no_such_function(output)", metric="x"))
