@@ -252,7 +252,14 @@ def grader(
 
 def as_grader(given: Any) -> Grader:
     """Return `given` when it is a grader, else a grader of the function."""
-    return given if isinstance(given, Grader) else build(given)
+    if isinstance(given, Grader):
+        return given
+    made = build(given)
+    if not made.parameters:
+        raise GraderError(
+            f"{made.name!r} reads no sample column, so it is no grader; if it makes one, call it: {made.name}(…)."
+        )
+    return made
 
 
 def _name(function: Any) -> str:

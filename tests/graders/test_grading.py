@@ -119,10 +119,12 @@ def test_what_is_missing_is_named_before_any_work() -> None:
     assert not called
 
 
-@pytest.mark.parametrize("given", [[], "exact", None, 3])
+@pytest.mark.parametrize("given", [[], "exact", None, 3])  # and a factory that nobody called, below
 def test_what_is_no_grader_is_refused(given: Any) -> None:
     with pytest.raises(hk.GraderError, match="needs a grader"):
         hk.grade(frame(output=["a"]), given)
+    with pytest.raises(hk.GraderError, match=r"if it makes one, call it: exact\(…\)"):
+        hk.grade(frame(output=["a"]), hk.graders.exact)
 
 
 def test_missing_cells_do_not_reach_a_grader_that_has_no_use_for_them() -> None:
