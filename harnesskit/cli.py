@@ -110,7 +110,7 @@ def build_parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", parents=[own], help="make a report on the demo workspace")
     demo.add_argument("--out", type=Path, default=Path("demo-report.html"), help=f"{out}; default demo-report.html")
 
-    commands.add_parser("load", parents=[shared], help="load the workspace and say what was loaded and what was wrong")
+    _add_load(commands, shared)
 
     cases = commands.add_parser("list", parents=[shared], help="list the cases, oldest first")
     cases.add_argument("--kind", choices=("failure", "win"), help="only cases of this kind")
@@ -136,6 +136,33 @@ def build_parser() -> argparse.ArgumentParser:
 
     commands.add_parser("doctor", parents=[shared], help="say whether the workspace is sound and what to mend")
     return parser
+
+
+def _add_load(commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser) -> None:
+    """Add the command that loads the workspace, or brings a file into it first."""
+    load = commands.add_parser(
+        "load", parents=[shared], help="import a file, if one is given; say what is loaded and what was wrong"
+    )
+    load.add_argument(
+        "file", nargs="?", type=Path, metavar="FILE", help="samples and scores of another tool, or a table"
+    )
+    load.add_argument("--format", default="auto", help="csv, jsonl, parquet, or the tool (default: what the file says)")
+    load.add_argument(
+        "--role", default="online", help="online (default: production), control (a baseline), candidate or replay"
+    )
+    load.add_argument("--run", metavar="ID", help="run that the samples belong to; not for production samples")
+    load.add_argument("--arm", metavar="NAME", help="arm of the samples, where the file does not say it")
+    load.add_argument("--source", metavar="NAME", help="name of the source (default: the file's, or the format's)")
+    load.add_argument(
+        "--column",
+        action="append",
+        default=[],
+        metavar="OURS=THEIRS",
+        help="column of a table, e.g. case_id=id or metrics=accuracy,cost (may be given several times)",
+    )
+    load.add_argument(
+        "--scale", action="append", default=[], metavar="METRIC=LOW:HIGH", help="range of a metric, e.g. rating=1:5"
+    )
 
 
 def _add_agent_commands(

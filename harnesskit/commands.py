@@ -12,7 +12,8 @@ import pandas as pd
 
 from harnesskit.advice import advise
 from harnesskit.demo import demo_root
-from harnesskit.harness import open_workspace
+from harnesskit.harness import Harness, open_workspace
+from harnesskit.import_commands import import_from
 from harnesskit.model.decision import Decision
 from harnesskit.model.text import counted
 from harnesskit.reports.cells import as_text, missing
@@ -28,11 +29,16 @@ def run_demo(arguments: Namespace) -> int:
 
 
 def run_load(arguments: Namespace) -> int:
-    """Load the workspace and say what was loaded and what was wrong."""
-    harness = open_workspace(root_of(arguments))
+    """Import a file, if one is given, load the workspace, and say what was loaded and what was wrong."""
+    found: dict[str, Any] = {}
+    if arguments.file is None:
+        harness = open_workspace(root_of(arguments))
+    else:
+        harness = Harness(root_of(arguments).expanduser().absolute())  # a file is enough to begin a workspace
+        found = {"imported": import_from(harness, arguments)}
     problems = harness.problems()
     if arguments.json:
-        print_json({"counts": harness.loaded.counts, "problems": _records(problems)})
+        print_json({"counts": harness.loaded.counts, "problems": _records(problems), **found})
     tell(arguments, str(harness.loaded))
     for row in problems.itertuples():
         tell(arguments, f"{row.severity}: {_place(row)}: {row.message}")

@@ -14,6 +14,7 @@ from harnesskit.agent_side import Agent, AgentSide
 from harnesskit.check_verbs import CheckVerbs
 from harnesskit.forward_verbs import ForwardVerbs
 from harnesskit.guard_verbs import GuardVerbs
+from harnesskit.import_verbs import ImportVerbs
 from harnesskit.live.capture import CaptureReport
 from harnesskit.live.outcome import TurnOutcome
 from harnesskit.live.scope import Turn
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from harnesskit.trials.regression_report import RegressionReport
 
 
-class Harness(GuardVerbs, ForwardVerbs, CheckVerbs, ReviewVerbs):
+class Harness(GuardVerbs, ForwardVerbs, CheckVerbs, ReviewVerbs, ImportVerbs):
     """One workspace: its tables, the verbs that decide from stored runs, and those that meet a live agent.
 
     The tables are described at `harnesskit.tables.Tables`. Without a replay function everything but replaying works.

@@ -23,6 +23,7 @@ from harnesskit.workspace.decisions import read_decisions
 from harnesskit.workspace.declarations import read_declarations
 from harnesskit.workspace.dumps import read_dumps
 from harnesskit.workspace.history import read_history
+from harnesskit.workspace.imports import IMPORTS, read_import_problems
 from harnesskit.workspace.labels import read_labels
 from harnesskit.workspace.problems import Problem
 from harnesskit.workspace.rule_writes import INTENT, half_written
@@ -164,6 +165,10 @@ def _labels(root: Path) -> Contents:
     return Contents({"labels": rows}, problems)
 
 
+def _imports(root: Path) -> Contents:
+    return Contents({}, read_import_problems(root))
+
+
 def _decisions(root: Path) -> Contents:
     rows, problems = read_decisions(root)
     return Contents({"decisions": rows}, problems)
@@ -183,6 +188,7 @@ def all_parts(declarations: DeclarationPart) -> list[Part]:
         WholePart("scopes", (layout.SCOPES,), _scopes),
         RunPart(),
         OnlinePart(),
+        WholePart("import", (IMPORTS,), _imports),
         WholePart("labels", (layout.LABELS,), _labels, clear=("labels",)),
         WholePart("decisions", (layout.DECISIONS,), _decisions, clear=("decisions",)),
     ]
