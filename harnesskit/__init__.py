@@ -38,6 +38,13 @@ _HOME: dict[str, str] = {
     "case_flips": "harnesskit.measures.flips",
     "compare_clusters": "harnesskit.measures.clusters",
     "grader_drift": "harnesskit.measures.grader_drift",
+    "grader_retest": "harnesskit.measures.grader_retest",
+    "judge_ledger": "harnesskit.measures.judge_votes",
+    "judge_votes": "harnesskit.measures.judge_votes",
+    "position_bias": "harnesskit.measures.position_bias",
+    "agreement": "harnesskit.measures.agreement",
+    "label_confusion": "harnesskit.measures.agreement",
+    "ppi_mean": "harnesskit.measures.ppi_mean",
     "missing_bounds": "harnesskit.measures.missing",
     "noise_table": "harnesskit.measures.noise_table",
     "run_fingerprints": "harnesskit.measures.fingerprints",
@@ -58,6 +65,11 @@ _HOME: dict[str, str] = {
     "plot_compliance": "harnesskit.plots.promotion_guard",
     "plot_evidence_path": "harnesskit.plots.promotion",
     "plot_flips": "harnesskit.plots.flips",
+    "plot_agreement": "harnesskit.plots.grader_trust",
+    "plot_confusion": "harnesskit.plots.grader_trust",
+    "plot_retest": "harnesskit.plots.grader_trust",
+    "plot_grader_drift": "harnesskit.plots.grader_trust",
+    "plot_corrected_means": "harnesskit.plots.grader_trust",
     "plot_guard_wins": "harnesskit.plots.promotion_guard",
     "plot_noise": "harnesskit.plots.noise",
     "plot_sequence": "harnesskit.plots.sequence",
@@ -117,6 +129,8 @@ if TYPE_CHECKING:
     from harnesskit.graders.grading import grade as grade
     from harnesskit.harness import Harness as Harness
     from harnesskit.harness import open_workspace
+    from harnesskit.measures.agreement import agreement as agreement
+    from harnesskit.measures.agreement import label_confusion as label_confusion
     from harnesskit.measures.check_evidence import check_evidence as check_evidence
     from harnesskit.measures.clusters import compare_clusters as compare_clusters
     from harnesskit.measures.comparison import compare_runs as compare_runs
@@ -127,11 +141,16 @@ if TYPE_CHECKING:
     from harnesskit.measures.forward_trial import forward_path as forward_path
     from harnesskit.measures.forward_trial import forward_trial as forward_trial
     from harnesskit.measures.grader_drift import grader_drift as grader_drift
+    from harnesskit.measures.grader_retest import grader_retest as grader_retest
     from harnesskit.measures.guard_wins import guard_wins as guard_wins
+    from harnesskit.measures.judge_votes import judge_ledger as judge_ledger
+    from harnesskit.measures.judge_votes import judge_votes as judge_votes
     from harnesskit.measures.ledger import evidence_ledger as evidence_ledger
     from harnesskit.measures.missing import missing_bounds as missing_bounds
     from harnesskit.measures.noise_table import noise_table as noise_table
     from harnesskit.measures.pairs import replay_pairs as replay_pairs
+    from harnesskit.measures.position_bias import position_bias as position_bias
+    from harnesskit.measures.ppi_mean import ppi_mean as ppi_mean
     from harnesskit.measures.promotion import promotion_evidence as promotion_evidence
     from harnesskit.measures.promotion_path import evidence_path as evidence_path
     from harnesskit.measures.win_evidence import win_evidence as win_evidence
@@ -154,6 +173,11 @@ if TYPE_CHECKING:
     from harnesskit.model.promotion_policy import PromotionPolicy as PromotionPolicy
     from harnesskit.model.replay import ReplayResult as ReplayResult
     from harnesskit.plots.flips import plot_flips as plot_flips
+    from harnesskit.plots.grader_trust import plot_agreement as plot_agreement
+    from harnesskit.plots.grader_trust import plot_confusion as plot_confusion
+    from harnesskit.plots.grader_trust import plot_corrected_means as plot_corrected_means
+    from harnesskit.plots.grader_trust import plot_grader_drift as plot_grader_drift
+    from harnesskit.plots.grader_trust import plot_retest as plot_retest
     from harnesskit.plots.noise import plot_noise as plot_noise
     from harnesskit.plots.promotion import plot_evidence_path as plot_evidence_path
     from harnesskit.plots.promotion_guard import plot_compliance as plot_compliance

@@ -20,6 +20,7 @@ from harnesskit.model.policy import RegressionPolicy
 from harnesskit.model.promotion_policy import PromotionPolicy
 from harnesskit.model.records import RuleRecord
 from harnesskit.promotion_accessor import PromotionVerbs
+from harnesskit.trust_accessor import TrustVerbs
 
 
 def from_json(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -50,7 +51,7 @@ def from_json(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 @pd.api.extensions.register_dataframe_accessor("hk")
-class HkAccessor(PromotionVerbs, GradingVerbs):
+class HkAccessor(PromotionVerbs, GradingVerbs, TrustVerbs):
     """The verbs of harnesskit on a frame; each is the public function of the same name."""
 
     def __init__(self, frame: pd.DataFrame) -> None:

@@ -51,6 +51,7 @@ _HOME: dict[str, str] = {
     "Reply": "harnesskit.graders.asking",
     "AskError": "harnesskit.graders.asking",
     "read_reply": "harnesskit.graders.judge_reply",
+    "GradeCache": "harnesskit.workspace.grade_cache",
 }
 
 

@@ -82,13 +82,14 @@ class Endpoint:
 
     def _client(self) -> AsyncOpenAI:
         """Return the client of the running event loop, to which its connections are bound."""
-        from openai import AsyncOpenAI
+        from openai import AsyncOpenAI, Omit
 
         loop = asyncio.get_running_loop()
         if loop not in self._clients:
+            headers: Any = {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}  # not from the environment
             self._clients[loop] = AsyncOpenAI(
                 base_url=self.base_url, api_key=self._api_key or "none", organization="", project="",
-                max_retries=0, timeout=self.gate.limits.timeout_s,
+                default_headers=headers, max_retries=0, timeout=self.gate.limits.timeout_s,
             )  # fmt: skip
         return self._clients[loop]
 
