@@ -56,3 +56,12 @@ def test_the_promotion_notebook_reaches_the_planted_verdict_and_ends_with_the_pa
     assert "never retype them from the message" in page
     assert "Draft: nobody has signed it." in page
     assert "r-63ceca8b45" in (tmp_path / "guards.html").read_text(encoding="utf-8")
+
+
+def test_the_notebook_on_graders_finds_the_planted_failure_rate(tmp_path: Path):
+    """15 % of the demo's sessions fail and people err in 5 %: 18.5 % are labelled failed, the judge alone says less."""
+    texts = execute(FOLDER / "05_graders.ipynb", tmp_path)
+    printed = next(text for text in texts if "judge_only" in text)
+    _, low, high, judge = (float(part) for part in printed.splitlines()[1].split())
+    assert judge < low < 0.185 < high
+    assert (tmp_path / "graders.csv").is_file()

@@ -106,10 +106,9 @@ def plot_retest(retest: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     axes = axes_for(ax, len(retest))
     _intervals(axes, retest, ("sd", "low", "high"), 0.0, _POINT, "sd")
     axes.set_xlim(left=0)
-    name_rows(axes, _names(retest, "metric", "grader", "grader_version"))
-    axes.set_xlabel(
-        "standard deviation of grading the same again (unit of the metric), 90 % interval", **text_style(axes)
-    )
+    several = "grader_version" in retest and retest.duplicated(["metric", "grader"]).any()
+    name_rows(axes, _names(retest, "metric", "grader", *(["grader_version"] if several else [])))
+    axes.set_xlabel("scatter of grading the same again\n(standard deviation, 90 % interval)", **text_style(axes))
     return axes
 
 
@@ -134,9 +133,9 @@ def plot_grader_drift(drift: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     axes = axes_for(ax, len(drift))
     _intervals(axes, drift, ("changed_share", "low", "high"), 0.0, _POINT, "changed")
     axes.set_xlim(-0.02, 1.02)
-    sides = zip(*(drift[name] for name in needed[:3]), strict=True)
-    name_rows(axes, [left_to_right(f"{plain(m)}, {plain(a)} → {plain(b)}") for m, a, b in sides])
-    axes.set_xlabel("share of the same outputs with another verdict, 95 % interval", **text_style(axes))
+    sides = list(zip(*(map(plain, drift[name]) for name in needed[:3]), strict=True))
+    name_rows(axes, [left_to_right(f"{m}, {a}" if a == b else f"{m}, {a} → {b}") for m, a, b in sides])
+    axes.set_xlabel("another verdict on the same output\n(share of outputs, 95 % interval)", **text_style(axes))
     return axes
 
 
