@@ -207,7 +207,7 @@ class Gate:
 
     def _wait(self, error: AskError, calls: int) -> float:
         """Return how long to wait before the next try; what the other side asks for holds for everybody."""
-        reach = min(self.limits.first_wait_s * 2 ** (calls - 1), self.limits.longest_wait_s)
+        reach = min(self.limits.first_wait_s * 2.0 ** min(calls - 1, 60), self.limits.longest_wait_s)
         wait = self.draw() * reach
         if error.retry_after_s is not None and error.transient:
             asked = max(error.retry_after_s, 0.0)
