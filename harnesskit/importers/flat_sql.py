@@ -132,7 +132,7 @@ WITH read AS (SELECT {self._sample()} FROM rows), spread AS (SELECT *, {self._sp
             item = self._item("0", "NULL", t, "bad_time", "$time_column")
             said.append(f"CASE WHEN occurred_at IS NULL AND nullif({t}, '') IS NOT NULL THEN [{item}] ELSE [] END")
         rows = f"CASE WHEN f IS NULL THEN [] ELSE [{', '.join(kept)}] END"
-        filled = "trim(raw, chr(10) || chr(13) || ' ') <> ''"
+        filled = "(f IS NOT NULL OR trim(raw, chr(10) || chr(13) || ' ') <> '')"
         return f"unnest(list_concat({', '.join([rows, *said])})) AS item FROM read WHERE {filled}"
 
     @staticmethod
@@ -156,7 +156,7 @@ WITH read AS (SELECT {self._sample()} FROM rows), spread AS (SELECT *, {self._sp
         trial = "coalesce(trial, repeat)" if self.number_trials else "trial"
         heavy = ", ".join(f"CASE WHEN {head} THEN {name} END AS {name}" for name in _JSON)
         strange = "contains(raw, 'NaN') OR contains(raw, 'Infinity')"
-        keep = f"CASE WHEN {strange} THEN json_object('original', raw)::VARCHAR ELSE rtrim(raw, chr(10) || chr(13)) END"
+        keep = f"CASE WHEN {strange} THEN json_object('original', raw)::VARCHAR ELSE replace(raw, chr(10), '') END"
         twice = "copy > 1 AND said IS NULL" if self.dedupe else "false"
         status = (
             f"CASE WHEN said_status IN {STATUSES} THEN said_status WHEN error IS NOT NULL THEN 'error' "

@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from harnesskit.importers.day_files import write_days
 from harnesskit.importers.flat_sql import SAID
 from harnesskit.importers.opening import refuse
 from harnesskit.importers.rows import STAGED
@@ -22,6 +23,7 @@ from harnesskit.workspace.imports import IMPORTS, SOURCE
 from harnesskit.workspace.problems import Problem
 
 MEMORY = "500MB"
+ROWS = 100_000
 LISTED = 1_000
 """Most rows of `problems` that one import writes; how many more there were is one further row."""
 
@@ -55,11 +57,11 @@ class Draft:
         WorkspaceError
             The file cannot be read to its end.
         """
-        place = self.folder.as_posix().replace("'", "''")
-        how = "FORMAT parquet, PARTITION_BY (day), COMPRESSION zstd, COMPRESSION_LEVEL 1"
         try:
-            self.connection.execute(f"COPY ({query}) TO '{place}' ({how})", dict(parameters))
-        except duckdb.Error as error:
+            # not COPY with PARTITION_BY, which takes four times as long on many narrow columns
+            found = self.connection.sql(query, params=dict(parameters))
+            write_days(found.to_arrow_reader(ROWS), self.folder)
+        except (duckdb.Error, pa.ArrowException, OSError) as error:
             ours = _OURS.search(str(error))
             if ours is not None:  # raised while DuckDB was asking for more rows
                 raise WorkspaceError(ours[0]) from None
