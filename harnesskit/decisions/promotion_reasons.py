@@ -141,7 +141,7 @@ def _incomplete(row: _Row, listing: dict[str, _Row]) -> list[str]:
         seen = listing.get("guard_coverage", {}).get("note")
         far = f"{seen}, " if seen else ""
         where = f" ({row['note']})" if row.get("note") else ""
-        if float(row["evidence"]) <= NO_SIGN:
+        if float(row["evidence"]) <= (NO_SIGN if row.get("scale") == "lambda" else NO_SIGN / 2):
             return [
                 f"{start}: {far}without a sign of harm so far: evidence {told[0]}, where {told[1]} would retire it."
             ]

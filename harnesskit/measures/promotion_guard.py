@@ -9,7 +9,7 @@ import numpy as np
 from harnesskit.measures.evidence_rows import MET, UNKNOWN, UNMET, row
 from harnesskit.measures.promotion_quality import imputed, shares_missing
 from harnesskit.measures.promotion_runs import CONTROL
-from harnesskit.measures.promotion_stage import GuardStage, guard_stage
+from harnesskit.measures.promotion_stage import GuardStage, guard_stage, harm_scale
 from harnesskit.measures.promotion_trial import Replays
 from harnesskit.stats.blind_spot import blind_spot, harmed_wins
 from harnesskit.stats.harm_mixture import GuardLook, guard_look
@@ -154,11 +154,13 @@ def _counts(trial: Trial, guard: Guard | None) -> dict[str, Any]:
 
 
 def _harm(trial: Trial, guard: Guard | None, *, shown: bool) -> dict[str, Any]:
-    facts = {**_counts(trial, guard), "scale": "lambda", "bound": trial.policy.harm_bar}
+    scale, bound = harm_scale(trial.policy)
+    facts = {**_counts(trial, guard), "scale": scale, "bound": bound}
     if guard is None or not guard.replayed:
         note = "no win was replayed" + ("" if shown else ": that follows once the benefit is shown")
         needed = min(len(trial.wins), 40)
-        return row("harm", UNKNOWN, note, reason="guard_incomplete", evidence=1.0, runs_needed=needed, **facts)
+        begin = 1.0 if scale == "lambda" else 0.0
+        return row("harm", UNKNOWN, note, reason="guard_incomplete", evidence=begin, runs_needed=needed, **facts)
     look = guard.look
     facts |= {"evidence": look.evidence, "estimate": look.estimate}
     worst = _worst(trial, look)
@@ -173,10 +175,11 @@ def _harm(trial: Trial, guard: Guard | None, *, shown: bool) -> dict[str, Any]:
 
 
 def _worst(trial: Trial, look: GuardLook) -> str:
-    """Return the wins with the largest likelihood ratio of harm, at most three."""
+    """Return the wins with the largest evidence of harm, at most three."""
     seen = np.flatnonzero(np.isfinite(look.delta))
     order = seen[np.lexsort((seen, -look.harm[seen]))][:_WORST]
-    return ", ".join(f"{trial.wins[i]} ({look.delta[i]:+.2f}, ratio {_ratio(look.harm[i])})" for i in order)
+    what = "z" if trial.policy.design == "classic" else "ratio"
+    return ", ".join(f"{trial.wins[i]} ({look.delta[i]:+.2f}, {what} {_ratio(look.harm[i])})" for i in order)
 
 
 def _ratio(value: float) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from harnesskit.measures.promotion_benefit import Benefit, benefit_of
 from harnesskit.measures.promotion_guard import Guard, guard_of
+from harnesskit.measures.promotion_stage import harm_scale
 from harnesskit.measures.promotion_trial import Trial, trial_of
 from harnesskit.model.metrics import Metric
 from harnesskit.model.promotion_policy import PromotionPolicy
@@ -101,13 +102,13 @@ def _harm(trial: Trial, guard: Guard | None) -> list[dict[str, Any]]:
     if guard is None or not len(guard.replays.row):
         return []
     spent = _spent(trial, guard.replays.row)
-    bound, decided = trial.policy.harm_bar, guard.verdict != "open"
+    (scale, bound), decided = harm_scale(trial.policy), guard.verdict != "open"
     if guard.path is None:
         here = np.isfinite(guard.look.delta)
         return [
             {
                 "check": "harm", "look": 1, "replays": spent[-1], "n_control": int(guard.look.n_control[here].sum()),
-                "n_candidate": int(guard.look.n_candidate.sum()), "estimate": guard.look.estimate, "scale": "lambda",
+                "n_candidate": int(guard.look.n_candidate.sum()), "estimate": guard.look.estimate, "scale": scale,
                 "evidence": guard.look.evidence, "bound": bound, "decided": decided,
             }
         ]  # fmt: skip
@@ -115,7 +116,7 @@ def _harm(trial: Trial, guard: Guard | None) -> list[dict[str, Any]]:
     return [
         {
             "check": "harm", "look": at + 1, "replays": spent[replay - 1], "n_control": path.n_control[at],
-            "n_candidate": path.n_candidate[at], "estimate": path.estimate[at], "scale": "lambda",
+            "n_candidate": path.n_candidate[at], "estimate": path.estimate[at], "scale": scale,
             "evidence": path.evidence[at], "bound": bound, "decided": decided and at == len(path.replays) - 1,
         }
         for at, replay in enumerate(path.replays.tolist())

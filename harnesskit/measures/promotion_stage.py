@@ -69,3 +69,11 @@ def guard_stage(
         sd = benefit_noise(list(cells)) if len(cells) else np.full(metrics, 0.10)
     known = harm_prior(bank, captures, sd=sd, shift=SHIFT, wins=wins)
     return GuardStage(known, rules, max(policy.budget - spent, 0))
+
+
+def harm_scale(policy: PromotionPolicy) -> tuple[str, float]:
+    """Return the scale of the evidence of harm, and where on it a guard is retired.
+
+    A likelihood ratio for the design ``lean``; for ``classic`` the share of its bound that the largest z has reached.
+    """
+    return ("share", 1.0) if policy.design == "classic" else ("lambda", policy.harm_bar)

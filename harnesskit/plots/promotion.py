@@ -27,6 +27,7 @@ _SCALES = {
     "z": "evidence (one-sided z)",
     "e": "evidence (E-value, log scale)",
     "lambda": "evidence of harm (ratio, log scale)",
+    "share": "evidence of harm (share of its bound)",
 }
 _DECIDED = Mark("#1d2430", "D", filled=False)
 

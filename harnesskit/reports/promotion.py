@@ -159,7 +159,7 @@ def _wins(
             caption = "The worst three of the wins replayed, the likeliest harmed first"
             blocks.append(Table("worst_wins", caption, replayed, WINS))
     title = "Evidence of harm after each replay of a win; beyond the boundary the guard is retired"
-    blocks += path_chart(path, ("lambda",), title)
+    blocks += path_chart(path, ("lambda", "share"), title)
     return blocks
 
 

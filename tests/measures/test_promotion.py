@@ -337,3 +337,11 @@ def test_one_look_agrees_with_the_pooled_moderated_t_of_another_package():
     assert row["evidence"] == pytest.approx(2.399250273784535, abs=1e-9)
     half = stats.t.isf(0.025, 12) * 0.0015262345679012345**0.5
     assert row["high"] - row["estimate"] == pytest.approx(half, abs=1e-9)
+
+
+def test_the_classic_guard_says_how_much_of_its_bound_is_reached_and_no_ratio():
+    evidence = weigh(*made_trial(harmed=2), policy="classic").set_index("check")
+    assert evidence.loc["harm", ["scale", "bound"]].tolist() == ["share", 1.0]
+    assert evidence.loc["harm", "reason"] == "harm"
+    assert evidence.loc["harm", "evidence"] >= 1
+    assert "ratio" not in str(evidence.loc["harm", "note"])
