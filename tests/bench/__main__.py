@@ -12,6 +12,7 @@ from tests.bench.capturing import bench_capture, bench_matching
 from tests.bench.comparing import bench_analysis
 from tests.bench.deciding import bench_deciding
 from tests.bench.grading import bench_grading
+from tests.bench.importing import bench_import
 from tests.bench.journals import bench_aside, bench_events
 from tests.bench.memory import bench_memory
 from tests.bench.opening import bench_growth, bench_open, bench_refresh
@@ -28,6 +29,7 @@ BENCHMARKS = {
     "capture": bench_capture,
     "matching": bench_matching,
     "replays": bench_replays,
+    "import": bench_import,
     "aside": bench_aside,
     "analysis": bench_analysis,
     "deciding": bench_deciding,
