@@ -13,6 +13,9 @@ import pyarrow.parquet as pq
 OPEN_FILES = 256
 """Most files written at the same time; with more days than that, a day has several files."""
 
+REPEATED = ["run_id", "case_id", "arm", "cluster", "status", "metric", "grader", "score_status", "source", "version"]
+"""Columns whose values repeat; a dictionary of any other costs time and saves nothing."""
+
 
 def write_days(batches: Iterable[pa.RecordBatch], folder: Path) -> None:
     """Write the rows of each day to ``day=<day>/<n>.parquet``, in their order; the column ``day`` is not written."""
@@ -27,7 +30,12 @@ def write_days(batches: Iterable[pa.RecordBatch], folder: Path) -> None:
                     path = folder / f"day={day}" / f"{number:06d}.parquet"
                     path.parent.mkdir(exist_ok=True)
                     writer = pq.ParquetWriter(
-                        path, rows.schema, compression="zstd", compression_level=1, write_statistics=["occurred_at"]
+                        path,
+                        rows.schema,
+                        compression="zstd",
+                        compression_level=1,
+                        write_statistics=["occurred_at"],
+                        use_dictionary=REPEATED,
                     )
                     writers[day] = files.enter_context(writer)
                 writers[day].write_table(rows)

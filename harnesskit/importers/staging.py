@@ -134,6 +134,7 @@ def draft(root: Path, key: str) -> Iterator[Draft]:
             connection.execute(f"SET memory_limit = '{MEMORY}'")
             connection.execute("SET temp_directory = $folder", {"folder": str(folder / "spill")})
             connection.execute("SET preserve_insertion_order = false")
+            connection.execute("SET streaming_buffer_size = '32MB'")
             (folder / "rows").mkdir(parents=True)
             yield Draft(folder / "rows", connection)
     finally:
