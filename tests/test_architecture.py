@@ -31,7 +31,16 @@ MAY_IMPORT = {
     "reports": {"model", "plots"},
     "review": {"model", "plots", "workspace"},
 }
-COMMAND_LINE = {"cli", "commands", "import_commands", "run_commands", "guard_commands", "review_commands", "terminal", "__main__"}
+COMMAND_LINE = {
+    "cli",
+    "commands",
+    "import_commands",
+    "run_commands",
+    "guard_commands",
+    "review_commands",
+    "terminal",
+    "__main__",
+}
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "misc", "core", "base", "types", "util", "helper"}
 MAX_FILE, MAX_FUNCTION = 300, 50
 
