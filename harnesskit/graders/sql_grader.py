@@ -164,6 +164,7 @@ class _Database:
 
     def __init__(self) -> None:
         self._opened: duckdb.DuckDBPyConnection | None = None
+        self._left: list[duckdb.DuckDBPyConnection] = []
         self._lock = threading.Lock()
 
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -174,7 +175,9 @@ class _Database:
             return self._opened.cursor()
 
     def forget(self) -> None:
-        """After a fork the threads of the database are not there."""
+        """Begin anew after a fork: the threads of the database are not there, and closing it would wait for them."""
+        if self._opened is not None:
+            self._left.append(self._opened)
         self._opened, self._lock = None, threading.Lock()
 
 
