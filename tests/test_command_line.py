@@ -131,6 +131,7 @@ def test_ctrl_c_while_it_loads_is_no_traceback():
     code = (
         "import builtins, os, signal, sys\n"
         "from harnesskit import cli\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell in the background ignores it
         "real = builtins.__import__\n"
         "def stop(name, *rest, **more):\n"
         "    if name == 'pandas': os.kill(os.getpid(), signal.SIGINT)\n"

@@ -240,7 +240,8 @@ def test_a_killed_run_is_taken_up_where_it_ended(tmp_path: Path) -> None:
 
 
 INTERRUPTED = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background ignores it
 from pathlib import Path
 from harnesskit.model.case import EvalCase
 from harnesskit.replays.replay import replay
