@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,6 +10,7 @@ from harnesskit.model.analyses import GRADER_DRIFT
 from harnesskit.model.errors import FrameError, listed
 from harnesskit.model.grader_trust import AGREEMENT, CONFUSION, CORRECTED, RETEST
 from harnesskit.plots.axes import BASELINE, CANDIDATE, INK, PAPER, Mark, axes_for, legend_above, name_rows, text_style
+from harnesskit.plots.columns import numbers
 from harnesskit.plots.labels import left_to_right, plain
 
 _POINT = Mark(CANDIDATE, "o")
@@ -161,9 +160,7 @@ def plot_corrected_means(corrected: pd.DataFrame, *, ax: Axes | None = None) -> 
     axes = axes_for(ax, 2 * len(corrected))
     _intervals(axes, corrected, ("mean", "low", "high"), -0.12, _POINT, "corrected")
     _intervals(axes, corrected, ("labels_only", "labels_low", "labels_high"), 0.16, _LABELS, "labels only")
-    axes.scatter(
-        _numbers(corrected["judge_only"]), np.arange(len(corrected)), zorder=4, gid="judge", **_JUDGE.scatter()
-    )
+    axes.scatter(numbers(corrected["judge_only"]), np.arange(len(corrected)), zorder=4, gid="judge", **_JUDGE.scatter())
     name_rows(axes, _names(corrected, "metric"))
     label = plain(corrected["label"].iloc[0]) if "label" in corrected and len(corrected) else "label"
     axes.set_xlabel(left_to_right(f"mean of {label} over all units, 95 % interval"), **text_style(axes))
@@ -174,7 +171,7 @@ def plot_corrected_means(corrected: pd.DataFrame, *, ax: Axes | None = None) -> 
 def _intervals(
     axes: Axes, rows: pd.DataFrame, columns: tuple[str, str, str], shift: float, mark: Mark, gid: str
 ) -> None:
-    value, low, high = (_numbers(rows[name]) for name in columns)
+    value, low, high = (numbers(rows[name]) for name in columns)
     y = np.arange(len(rows)) + shift
     ends = np.where(np.isfinite(low), low, value), np.where(np.isfinite(high), high, value)
     axes.hlines(y, *ends, colors=mark.colour, linewidth=1.8, zorder=2, gid=f"{gid} interval")
@@ -186,7 +183,3 @@ def _names(rows: pd.DataFrame, *columns: str) -> list[str]:
     used = [name for name in dict.fromkeys(("metric", *columns)) if name in rows]
     cells = zip(*(rows[name] for name in used), strict=True)
     return [left_to_right(", ".join(plain(one) for one in row if not pd.isna(one))) for row in cells]
-
-
-def _numbers(column: pd.Series[Any]) -> np.ndarray[Any, Any]:
-    return pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 
 from harnesskit.model.analyses import NOISE
 from harnesskit.plots.axes import BASELINE, CANDIDATE, Mark, axes_for, legend_above, name_rows, text_style
+from harnesskit.plots.columns import numbers
 from harnesskit.plots.labels import left_to_right, plain, row_labels
 
 _SOURCES = {
@@ -53,7 +54,7 @@ def plot_noise(noise: pd.DataFrame, *, ax: Axes | None = None, top: int = 30) ->
     NOISE.require(noise, "metric", "sd", "low", "high", "source", by="plot_noise()")
     shown = noise.head(top)
     axes = axes_for(ax, len(shown) + 1)
-    handles = [_judges(axes, shown)] if "judge_sd" in shown and _numbers(shown["judge_sd"]).size else []
+    handles = [_judges(axes, shown)] if "judge_sd" in shown and numbers(shown["judge_sd"]).size else []
     for source, mark in _SOURCES.items():
         rows = (shown["source"] == source).to_numpy(dtype=bool)
         if rows.any():
@@ -70,21 +71,17 @@ def plot_noise(noise: pd.DataFrame, *, ax: Axes | None = None, top: int = 30) ->
 
 
 def _rows(axes: Axes, rows: pd.DataFrame, y: np.ndarray[Any, Any], mark: Mark, source: str) -> None:
-    sd, low, high = (_numbers(rows[name]) for name in ("sd", "low", "high"))
+    sd, low, high = (numbers(rows[name]) for name in ("sd", "low", "high"))
     ends = np.where(np.isfinite(low), low, sd), np.where(np.isfinite(high), high, sd)
     axes.hlines(y, *ends, colors=mark.colour, linewidth=1.8, zorder=2, gid=f"{source} interval")
     axes.scatter(sd, y, zorder=4, gid=source, **mark.scatter())
 
 
 def _judges(axes: Axes, shown: pd.DataFrame) -> Any:
-    judge = _numbers(shown["judge_sd"])
+    judge = numbers(shown["judge_sd"])
     rows = np.flatnonzero(np.isfinite(judge))
     if not len(rows):
         return None
     style: dict[str, Any] = {"marker": _JUDGE.marker, "c": _JUDGE.colour, "s": 120, "linewidths": 2.0}
     axes.scatter(judge[rows], rows, zorder=3, gid="judge", **style)
     return _JUDGE.handle("judge's part")
-
-
-def _numbers(column: pd.Series[Any]) -> np.ndarray[Any, Any]:
-    return pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -13,6 +12,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from harnesskit.model.errors import FrameError, nearest
 from harnesskit.model.promotion_results import EVIDENCE_PATH
 from harnesskit.plots.axes import BAD, BASELINE, CANDIDATE, Mark, axes_for, legend_above, name_x, text_style
+from harnesskit.plots.columns import numbers
 from harnesskit.plots.labels import plain
 
 _ROWS = 9
@@ -92,7 +92,7 @@ def _scale(path: pd.DataFrame, scale: str | None) -> str:
 
 def _draw(axes: Axes, check: str, rows: pd.DataFrame) -> Line2D:
     colour, marker, words = _LINES.get(check, (BASELINE, "P", plain(check)))
-    x, evidence, bound = (_numbers(rows[name]) for name in ("replays", "evidence", "bound"))
+    x, evidence, bound = (numbers(rows[name]) for name in ("replays", "evidence", "bound"))
     # a boundary of a single look would not show as a line
     alone: dict[str, Any] = {"marker": "_", "markersize": 18, "markeredgewidth": 1.6} if len(rows) == 1 else {}
     axes.plot(x, bound, color=colour, linestyle=_DASHED, linewidth=1.2, zorder=2, gid=f"bound {check}", **alone)
@@ -109,7 +109,7 @@ def _decided(axes: Axes, rows: pd.DataFrame) -> list[Any]:
     there = rows["decided"].fillna(False).to_numpy(dtype=bool)
     if not there.any():
         return []
-    x, y = _numbers(rows["replays"])[there], _numbers(rows["evidence"])[there]
+    x, y = numbers(rows["replays"])[there], numbers(rows["evidence"])[there]
     axes.scatter(x, y, zorder=4, gid="decided", **{**_DECIDED.scatter(), "facecolors": "none", "s": 120})
     return [_DECIDED.handle("decided here")]
 
@@ -126,7 +126,3 @@ def _dress(axes: Axes, scale: str) -> None:
     axes.margins(x=0.08, y=0.12)
     name_x(axes, "replays made in the trial, with and without the guard")
     axes.set_ylabel(_SCALES.get(scale, plain(scale)), **text_style(axes))
-
-
-def _numbers(column: pd.Series[Any]) -> np.ndarray[Any, Any]:
-    return pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 
 from harnesskit.model.promotion_results import GUARD_WINS, PROMOTION_EVIDENCE
 from harnesskit.plots.axes import BAD, BASELINE, CANDIDATE, Mark, axes_for, legend_above, name_rows, name_x, note_row
+from harnesskit.plots.columns import numbers
 from harnesskit.plots.labels import left_to_right, plain, row_labels
 
 _WIN, _HARMED = Mark(CANDIDATE, "o"), Mark(BAD, "v")
@@ -57,7 +58,7 @@ def plot_guard_wins(wins: pd.DataFrame, *, ax: Axes | None = None, top: int = 30
     names += [f"others ({left:,})"] * (left > 0) + [f"not replayed ({unseen:,})"] * (unseen > 0)
     axes = axes_for(ax, len(names) + 1)
     axes.axvline(0.0, color=BASELINE, linewidth=1.0, zorder=1)
-    harmed = _numbers(shown["harm"]) > 1 if "harm" in shown else np.zeros(len(shown), dtype=bool)
+    harmed = numbers(shown["harm"]) > 1 if "harm" in shown else np.zeros(len(shown), dtype=bool)
     handles = []
     for mark, rows, word in ((_WIN, ~harmed, "no change likelier"), (_HARMED, harmed, "harm likelier")):
         if rows.any():
@@ -122,7 +123,7 @@ def _interval_rows(
 ) -> None:
     y = np.flatnonzero(rows).astype(float) + first
     names = ("delta" if "delta" in frame else "estimate", "low", "high")
-    x, low, high = (_numbers(frame[name])[rows] for name in names)
+    x, low, high = (numbers(frame[name])[rows] for name in names)
     ends = np.where(np.isfinite(low), low, x), np.where(np.isfinite(high), high, x)
     axes.hlines(y, *ends, colors=mark.colour, linewidth=1.8, zorder=2, gid=f"{gid} interval")
     axes.scatter(x, y, zorder=4, gid=gid, **mark.scatter())
@@ -139,7 +140,3 @@ def _note(row: dict[Any, Any]) -> str:
 
 def _one(value: object) -> float:
     return float("nan") if value is None or value is pd.NA else float(value)  # type: ignore[arg-type]
-
-
-def _numbers(column: pd.Series[Any]) -> np.ndarray[Any, Any]:
-    return pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)

@@ -24,6 +24,7 @@ from harnesskit.plots.axes import (
     note_row,
     text_style,
 )
+from harnesskit.plots.columns import numbers
 from harnesskit.plots.labels import left_to_right, plain, row_labels
 
 _ZERO = Mark(BASELINE, "s")
@@ -146,7 +147,7 @@ def _known_statuses(status: pd.Series[Any]) -> None:
 
 def _rows(axes: Axes, shown: pd.DataFrame, rows: np.ndarray[Any, Any], mark: Mark, gid: str) -> None:
     y = np.flatnonzero(rows).astype(float)
-    x, low, high = (_numbers(shown[name])[rows] for name in ("delta", "low", "high"))
+    x, low, high = (numbers(shown[name])[rows] for name in ("delta", "low", "high"))
     # A missing end is drawn to the change itself: half an interval says that the other half is not known.
     ends = np.where(np.isfinite(low), low, x), np.where(np.isfinite(high), high, x)
     axes.hlines(y, *ends, colors=mark.colour, linewidth=1.8, zorder=2, gid=f"{gid} interval")
@@ -160,14 +161,14 @@ def _suspects(axes: Axes, shown: pd.DataFrame) -> list[Any]:
     if not rows.any():
         return []
     style = {**_SUSPECT.scatter(), "facecolors": "none", "s": 130, "linewidths": 1.2}
-    axes.scatter(_numbers(shown["delta"])[rows], np.flatnonzero(rows), zorder=3, gid="suspect", **style)
+    axes.scatter(numbers(shown["delta"])[rows], np.flatnonzero(rows), zorder=3, gid="suspect", **style)
     return [_SUSPECT.handle("suspect")]
 
 
 def _tolerance_band(axes: Axes, shown: pd.DataFrame) -> list[Any]:
-    if "tolerance" not in shown or not np.isfinite(_numbers(shown["tolerance"])).any():
+    if "tolerance" not in shown or not np.isfinite(numbers(shown["tolerance"])).any():
         return []
-    width = _numbers(shown["tolerance"])
+    width = numbers(shown["tolerance"])
     rows = np.flatnonzero(np.isfinite(width))
     style: dict[str, Any] = {"facecolor": BASELINE, "alpha": 0.13, "linewidth": 0}
     axes.barh(rows, 2 * width[rows], left=-width[rows], height=1.0, zorder=0, **style)
@@ -185,7 +186,7 @@ def _kinds(axes: Axes, shown: pd.DataFrame) -> None:
 
 def _without_change(axes: Axes, shown: pd.DataFrame) -> None:
     style = text_style(axes, color=BASELINE, va="center", ha="left", fontstyle="italic", fontsize=8.5)
-    for position in np.flatnonzero(~np.isfinite(_numbers(shown["delta"]))):
+    for position in np.flatnonzero(~np.isfinite(numbers(shown["delta"]))):
         where = axes.get_yaxis_transform()
         axes.text(_NOTE, float(position), "not compared", transform=where, **style)
 
@@ -227,7 +228,3 @@ def _means(row: dict[Any, Any]) -> str:
 
 def _one(value: object) -> float:
     return float("nan") if value is None or value is pd.NA else float(value)  # type: ignore[arg-type]
-
-
-def _numbers(column: pd.Series[Any]) -> np.ndarray[Any, Any]:
-    return pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)

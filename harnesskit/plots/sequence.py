@@ -12,6 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from harnesskit.model.analyses import LOOKS
 from harnesskit.plots.axes import BAD, BASELINE, CANDIDATE, GOOD, INK, Mark, axes_for, legend_above, text_style
+from harnesskit.plots.columns import numbers
 from harnesskit.plots.labels import plain, row_labels
 
 _COLOURS = (CANDIDATE, GOOD, INK, "#cc79a7", "#e69f00", "#56b4e9")
@@ -61,7 +62,7 @@ def plot_sequence(looks: pd.DataFrame, *, ax: Axes | None = None, top: int = 6) 
     for place, case in enumerate(order[:top]):
         rows = looks[(looks["case_id"] == case).to_numpy(dtype=bool)].sort_values("look", kind="stable")
         colour, marker = _COLOURS[place % len(_COLOURS)], _MARKERS[place % len(_MARKERS)]
-        x, z, bound = (_numbers(rows[name]) for name in ("look", "z", "bound"))
+        x, z, bound = (numbers(rows[name]) for name in ("look", "z", "bound"))
         axes.plot(x, bound, color=colour, linestyle=(0, (4, 3)), linewidth=1.2, zorder=2, gid=f"bound {place}")
         (line,) = axes.plot(x, z, color=colour, marker=marker, markersize=5, linewidth=1.6, zorder=3, gid=f"z {place}")
         line.set_label(labels.by_text[plain(case)])
@@ -86,7 +87,3 @@ def _dress(axes: Axes) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("look (one more replay of the case each)", **text_style(axes))
     axes.set_ylabel("evidence of a drop (standard errors)", **text_style(axes))
-
-
-def _numbers(column: pd.Series[Any]) -> np.ndarray[Any, Any]:
-    return pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
