@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 from scipy import special
 
+from harnesskit.stats.collapse import one_run_factor
 from harnesskit.stats.harm_classic import classic_wins
 from harnesskit.stats.harm_ratio import HARMS, Level, common_scale, harm_ratios, posterior_level, win_changes
 from harnesskit.stats.level_drop import captured_change
@@ -125,9 +126,10 @@ def look_at(known: HarmPrior, runs: WinRuns, rules: GuardRules = DEFAULT) -> Gua
     level = posterior_level(known, runs)
     groups = [win_changes(known, runs, sums, level) for sums in runs.groups()]
     scale = common_scale(groups) if known.fresh else 1.0
+    one_run = one_run_factor(known, runs)
     for one in groups:
         at = one.sums.wins
-        harm[at] = harm_ratios(known, runs, one, level, scale, rules.harms)
+        harm[at] = harm_ratios(known, runs, one, level, scale=scale, harms=rules.harms, one_run=one_run)
         delta[at], clipped[at] = one.change.mean(axis=1), one.clipped_s2
         half[at] = special.stdtrit(known.df[at], 0.975) * np.sqrt(scale * one.mean_s2)
     here = np.isfinite(delta)

@@ -125,22 +125,29 @@ def _median_f(k: int) -> float:
 
 
 def harm_ratios(
-    known: HarmPrior, runs: WinRuns, one: WinChanges, level: Level, scale: float, harms: tuple[float, ...]
+    known: HarmPrior,
+    runs: WinRuns,
+    one: WinChanges,
+    level: Level,
+    *,
+    scale: float,
+    harms: tuple[float, ...],
+    one_run: float,
 ) -> Floats:
     """Return the likelihood ratio of harm of each win, no run of which may raise it by more than runs collapse.
 
     A run that collapsed for no reason of the rule's is as unlikely as runs collapse at all; so a run raises the ratio
-    of the others by that factor at most, and a single one by 8.
+    of the others by that factor (`one_run`) at most, and a single one by 8.
     """
     at = one.sums.wins
     n = runs.n_candidate[at]
     ratio = np.minimum(_likelihood_ratio(known, one, scale, harms), np.where(n > 1, LARGEST, FIRST_CAP))
-    ratio = np.minimum(ratio, known.one_run ** np.minimum(n, 6))
-    for i in np.flatnonzero((n > 1) & (ratio > min(FIRST_CAP, known.one_run))):
+    ratio = np.minimum(ratio, one_run ** np.minimum(n, 6))
+    for i in np.flatnonzero((n > 1) & (ratio > min(FIRST_CAP, one_run))):
         others = runs.without_one(int(at[i]), one.sums.used)
         if others is not None:
             least = _likelihood_ratio(known, win_changes(known, runs, others, level), scale, harms).min()
-            ratio[i] = min(ratio[i], known.one_run * least)
+            ratio[i] = min(ratio[i], one_run * least)
     return ratio
 
 

@@ -27,7 +27,7 @@ DOUBT = 2.0
 OWN_CONTROLS = 2
 """Without a bank, control runs of a win that a veto asks for: its capture was selected for being good."""
 FEWEST_WINS = 3
-CONTROL_SHARE = 2
+CONTROL_SHARE = 3
 """Without a bank, one control run is made for so many replayed wins."""
 
 
@@ -96,7 +96,7 @@ def next_guard_step(
     """Return the replay to make next; None when `order` has no win.
 
     A win in doubt (ratio of 2 or more, below 6 candidate runs) first; then, without a bank, a control run as long as
-    there are fewer of them than half of the replayed wins; then the next win not replayed yet; then the win in most
+    there are fewer of them than a third of the replayed wins; then the next win not replayed yet; then the win in most
     doubt (below 6 candidate runs; the one with the fewest when all have them). Without a bank, a win in doubt gets
     control runs as long as it has fewer than candidate runs.
 

@@ -60,7 +60,8 @@ class WinRuns:
         self._total[CONTROL] = np.where(seen > 0, known.control, 0.0).sum(axis=1)
         self._joint[CONTROL] = np.einsum("wrk,wrl->wkl", seen, seen)
         self._bounded = np.isfinite(known.centre)
-        self._rows: dict[int, list[Floats]] = {}
+        self.candidate_rows: dict[int, list[Floats]] = {}
+        self.fresh_rows: dict[int, list[Floats]] = {}
 
     def add(self, win: int, candidate: bool, row: Floats) -> None:
         """Take a replay; scores that are not finite are missing, and one without any is only counted."""
@@ -77,8 +78,9 @@ class WinRuns:
         self._joint[arm, win] += np.outer(seen, seen)
         if candidate:
             self.n_candidate[win] += 1
-            self._rows.setdefault(win, []).append(np.where(seen, near, np.nan))
+            self.candidate_rows.setdefault(win, []).append(np.where(seen, near, np.nan))
             return
+        self.fresh_rows.setdefault(win, []).append(np.where(seen, near, np.nan))
         self.n_control[win] += 1
         self.n_fresh[win] += 1
         self.fresh_total[win] += values
@@ -100,7 +102,7 @@ class WinRuns:
 
     def without_one(self, win: int, used: Bools) -> Sums | None:
         """Return a win's sums without each of its candidate runs in turn; None where a metric would have none left."""
-        rows = np.array(self._rows[win])
+        rows = np.array(self.candidate_rows[win])
         seen = np.isfinite(rows).astype(float)
         total = self._total[CANDIDATE, win] - np.where(seen > 0, rows, 0.0)
         joint = self._joint[CANDIDATE, win] - seen[:, :, None] * seen[:, None, :]

@@ -109,7 +109,7 @@ HELPS = [
     _helps(0.10, 5, 40, least("promote", 0.83), most("retire", 0.13)),
     _helps(0.20, 0, 20, least("promote", 0.66), most("retire", 0.03)),
     _helps(0.20, 0, 40, least("promote", 0.94), most("retire", 0.03), most("veto", 0.04)),
-    _helps(0.20, 0, 40, noise="flaky"),  # without a bank nothing tells that runs collapse: measured, not promised
+    _helps(0.20, 0, 40, most("veto", 0.04), noise="flaky"),
     _helps(0.10, 0, 40, most("retire", 0.13)),
     _helps(-0.05, 5, 40, most("promote", 0.015), n=800),
     _helps(-0.05, 0, 40, most("promote", 0.015), n=800),
@@ -141,4 +141,23 @@ SPEED = [
     for effect, bound in zip((0.0, 0.10, 0.20), bounds, strict=True)
 ]
 
-CELLS = [*NOTHING, *OPEN, *HELPS, *HARMS, *SPEED]
+
+def _classic(effect: float, bank: int, *bounds: Bound, harmed: float = 0.0, **world) -> PromotionCell:
+    cell = _helps(effect, bank, 40, *bounds, harmed=harmed, **world)
+    return cell._replace(name=f"classic: {cell.name}", policy="classic")
+
+
+CLASSIC = [
+    _classic(0.0, 5, most("promote", 0.06)),
+    _classic(0.0, 0, most("promote", 0.06)),
+    _classic(0.0, 5, most("promote", 0.08), noise="flaky"),
+    _classic(0.20, 5, least("promote", 0.97), most("veto", 0.04)),
+    _classic(0.20, 5, most("veto", 0.04), noise="flaky"),
+    _classic(0.20, 0, least("promote", 0.94), most("veto", 0.04)),
+    _classic(0.20, 5, most("promote", 0.12), harmed=0.1),
+    _classic(0.20, 5, most("promote", 0.03), harmed=0.3),
+    _classic(0.20, 0, harmed=0.1),  # without a bank harm to a few wins mostly passes: measured, not promised
+    _classic(0.20, 0, harmed=0.3),
+]
+
+CELLS = [*NOTHING, *OPEN, *HELPS, *HARMS, *SPEED, *CLASSIC]
