@@ -14,6 +14,8 @@ from harnesskit.workspace.assignments import TrialStart, assign, read_forward
 from harnesskit.workspace.clock import utc_now
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import pandas as pd
 
     from harnesskit.promotion import PromotionResult
@@ -95,22 +97,45 @@ class ForwardVerbs(StoredRuns):
         WorkspaceError
             There is no such rule, or no forward trial of its present text.
         """
+        return self._weighed(rule_id)
+
+    def forward_trial_of(
+        self, rule_id: str, *, rule_hash: str, sessions: Collection[str], samples: Collection[str]
+    ) -> PromotionResult:
+        """Return what `forward_trial` said of the text with this hash, when there were these sessions and samples only.
+
+        Raises
+        ------
+        WorkspaceError
+            There is no such trial, or one of them is not there any more.
+        """
+        return self._weighed(rule_id, rule_hash, sessions, samples)
+
+    def _weighed(
+        self,
+        rule_id: str,
+        rule_hash: str | None = None,
+        wanted: Collection[str] | None = None,
+        samples: Collection[str] | None = None,
+    ) -> PromotionResult:
         from harnesskit.decisions.forward_promotion import decide_forward
         from harnesskit.measures.forward_trial import forward_path, forward_trial
         from harnesskit.promotion import PromotionResult, looks_of
         from harnesskit.promotion_run import rule_of
+        from harnesskit.regression_evidence import only_samples
         from harnesskit.trials.promotion_frozen import rule_record, text_hash
 
         rule = rule_of(self._side, rule_id)
-        start, sessions = read_forward(self.root, rule_id, text_hash(rule.rule))
+        start, sessions = read_forward(self.root, rule_id, rule_hash or text_hash(rule.rule))
         if start is None or start.metric is None:
             raise WorkspaceError(
                 f"Rule {rule_id!r} has no forward trial with its present text; harness.trial_arm({rule_id!r}, cluster, "
                 "session_id=...) begins one."
             )
         rules = PromotionPolicy.model_validate(start.policy)
-        assigned = _frame(sessions)
+        assigned = _only(_frame(sessions), wanted, rule_id)
         scores = self.sql(script("queries/forward_scores.sql"), sessions=assigned["session_id"].tolist())
+        scores = only_samples(scores, samples, f"the forward trial of {rule_id!r}")
         rows = assigned.merge(scores, how="left", on="session_id")
         rows["metric"] = rows["metric"].where(rows["metric"].notna(), start.metric)
         if not (rows["metric"] == start.metric).any():
@@ -141,6 +166,17 @@ class ForwardVerbs(StoredRuns):
         )  # fmt: skip
         known = expected(past, metric, sd=None)
         return (known.sd, known.n) if known.source == "history" else (None, 0)
+
+
+def _only(assigned: pd.DataFrame, wanted: Collection[str] | None, rule_id: str) -> pd.DataFrame:
+    """Return the sessions that are named; all of them when None."""
+    if wanted is None:
+        return assigned
+    named, here = set(wanted), set(assigned["session_id"].astype(str))
+    if named - here:
+        gone = len(named - here)
+        raise WorkspaceError(f"{gone} of the {len(named)} sessions of the forward trial of {rule_id!r} are not there.")
+    return assigned[assigned["session_id"].astype(str).isin(named)].reset_index(drop=True)
 
 
 def _frame(sessions: Any) -> pd.DataFrame:

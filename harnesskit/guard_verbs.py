@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from harnesskit.agent_side import AgentSide
-from harnesskit.check_verbs import CheckVerbs
+from harnesskit.check_verbs import BY, CheckVerbs
 from harnesskit.forward_verbs import ForwardVerbs
 from harnesskit.model.promotion_policy import PromotionPolicy
 
@@ -212,7 +212,8 @@ class GuardVerbs(ForwardVerbs, CheckVerbs):
         Parameters
         ----------
         guard_id
-            A rule, a case, or the metric of a check, which is then held against its bar as `check` does.
+            A rule, a case, or a check: its metric, or ``metric@grader`` where several graders scored it; it is then
+            held against its bar as `check` does.
         policy
             Another policy than the frozen one: recorded in ``harnesskit/looks.jsonl`` and said in the reasons.
 
@@ -225,14 +226,20 @@ class GuardVerbs(ForwardVerbs, CheckVerbs):
         """
         from harnesskit.guard_evidence import stored_evidence
 
-        if self._is_check(guard_id):
-            return self.check(guard_id, policy="budgeted" if policy is None else policy)
+        metric, grader = self._check_named(guard_id)
+        if metric is not None:
+            return self.check(metric, grader=grader, policy="budgeted" if policy is None else policy)
         return stored_evidence(self, self._side, guard_id, policy)
 
-    def _is_check(self, guard_id: str) -> bool:
-        """Whether the name is that of a metric and of no rule or case."""
-        named = isinstance(guard_id, str) and guard_id in set(self.table("metrics")["metric"])
-        return named and self._side.rules.get(guard_id) is None and self._side.evalset.get(guard_id) is None
+    def _check_named(self, guard_id: str) -> tuple[str | None, str | None]:
+        """Return metric and grader where the name is that of a check, and of no rule or case; else None for both."""
+        if self._side.rules.get(guard_id) is not None or self._side.evalset.get(guard_id) is not None:
+            return None, None
+        metrics = set(self.table("metrics")["metric"])
+        if guard_id in metrics:
+            return guard_id, None
+        metric, found, grader = str(guard_id).rpartition(BY)
+        return (metric, grader) if found and metric in metrics else (None, None)
 
     def guards(self) -> pd.DataFrame:
         """Return one row per guard (`GUARDS`): its verdict by stored trials, and what would settle it."""

@@ -45,8 +45,14 @@ def promotion_binding(result: JudgedGuard) -> dict[str, Any]:
         "validator": "forward_trial" if kind == "forward" else "replay",
         "seed": result.frozen.get("seed"),
         "check": result.frozen.get("check"),
+        "sessions": sessions_of(result.candidate) if kind == "forward" else None,
         "samples": {"trial": sample_ids(samples)},
     }
+
+
+def sessions_of(rows: pd.DataFrame) -> list[str]:
+    """Return the sessions that were assigned to an arm, scored or not."""
+    return sorted({str(one) for one in rows["session_id"].dropna()}) if "session_id" in rows else []
 
 
 def _kind(result: JudgedGuard) -> str:

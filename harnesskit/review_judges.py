@@ -72,28 +72,53 @@ def judge_case_again(workspace: Any, verdict: VerdictJson, evidence: dict[str, A
     return Recomputed(judge_win(frozen, kept, policy=policy).decision)
 
 
-def judge_stored(workspace: Any, verdict: VerdictJson, evidence: dict[str, Any]) -> Recomputed:
-    """Judge a rule by all that is stored of it now: its forward trial, or runs of another making."""
-    if evidence.get("kind") == "forward":
-        return Recomputed(workspace.forward_trial(verdict.subject).decision)
+def judge_runs(workspace: Any, verdict: VerdictJson, evidence: dict[str, Any]) -> Recomputed:
+    """Judge a rule by the runs of another making that are stored now."""
+    del evidence
     return Recomputed(workspace.evidence(verdict.subject, policy=PromotionPolicy(**verdict.policy)).decision)
 
 
-def judge_check(workspace: Any, verdict: VerdictJson, evidence: dict[str, Any]) -> Recomputed:
-    """Judge a check by all the labels and samples that there are now."""
-    check = evidence.get("check")
-    if not isinstance(check, dict) or "metric" not in check:
-        raise ReportError("the evidence of the report must name the check: its metric, grader and bar.")
-    policy = PromotionPolicy(**verdict.policy)
-    found = workspace.check(check["metric"], bar=check.get("bar"), grader=check.get("grader"), policy=policy)
+def judge_forward(workspace: Any, verdict: VerdictJson, evidence: dict[str, Any]) -> Recomputed:
+    """Judge a forward trial of a rule by the sessions and samples named."""
+    found = workspace.forward_trial_of(
+        verdict.subject,
+        rule_hash=str(evidence.get("guard_hash")),
+        sessions=_texts(evidence.get("sessions"), "the sessions of its trial"),
+        samples=_trial_samples(evidence),
+    )
     return Recomputed(found.decision)
 
 
-def _named(records: list[Any], evidence: dict[str, Any], run_id: str) -> list[Any]:
+def judge_check(workspace: Any, verdict: VerdictJson, evidence: dict[str, Any]) -> Recomputed:
+    """Judge a check by the samples and labels named."""
+    check = evidence.get("check")
+    if not isinstance(check, dict) or "metric" not in check:
+        raise ReportError("the evidence of the report must name the check: its metric, grader and bar.")
+    found = workspace.check_of(
+        check["metric"],
+        bar=check.get("bar"),
+        grader=check.get("grader"),
+        policy=PromotionPolicy(**verdict.policy),
+        cost_false_stop=check.get("cost_false_stop"),
+        samples=_trial_samples(evidence),
+        labels=_texts(check.get("labels"), "the labels of its check"),
+    )
+    return Recomputed(found.decision)
+
+
+def _trial_samples(evidence: dict[str, Any]) -> list[str]:
     samples = evidence.get("samples")
-    wanted = samples.get("trial") if isinstance(samples, dict) else None
-    if not isinstance(wanted, list):
-        raise ReportError("the evidence of the report must list the samples of its trial.")
+    return _texts(samples.get("trial") if isinstance(samples, dict) else None, "the samples of its trial")
+
+
+def _texts(found: Any, what: str) -> list[str]:
+    if not isinstance(found, list):
+        raise ReportError(f"the evidence of the report must list {what}.")
+    return [str(one) for one in found]
+
+
+def _named(records: list[Any], evidence: dict[str, Any], run_id: str) -> list[Any]:
+    wanted = _trial_samples(evidence)
     require_samples(wanted, [record.sample.sample_id for record in records], f"the trial {run_id}")
     return [record for record in records if record.sample.sample_id in set(wanted)]
 
@@ -106,7 +131,7 @@ JUDGES: dict[str, Judge] = {
     "regression": judge_regression,
     "promotion": judge_rule,
     "case": judge_case_again,
-    "forward": judge_stored,
-    "runs": judge_stored,
+    "forward": judge_forward,
+    "runs": judge_runs,
     "check": judge_check,
 }

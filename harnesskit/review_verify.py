@@ -57,9 +57,8 @@ class Verification:
 def verify_report(workspace: StoredRuns, path: str | os.PathLike[str]) -> Verification:
     """Compute the verdict of the report at `path` (``.json``) again, from the samples that it names.
 
-    Samples, cases and runs added since change nothing, but for a forward trial and a check, which are judged by all the
-    sessions and labels that there are now. What is judged, the verdict, the policy and the hash of the evidence are
-    compared.
+    Samples, sessions, labels, cases and runs added since change nothing, but for a rule judged by runs that no trial
+    here made. What is judged, the verdict, the policy and the hash of the evidence are compared.
 
     Raises
     ------

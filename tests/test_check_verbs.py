@@ -51,7 +51,7 @@ def test_what_cannot_be_asked_is_named(tmp_path: Path):
     made = workspace(tmp_path, graders=("a", "b"))
     with pytest.raises(WorkspaceError, match="several graders"):
         made.check("tone")
-    assert made.check("tone", grader="a").guard_id == "a"
+    assert made.check("tone", grader="a").guard_id == "tone@a"
     with pytest.raises(WorkspaceError, match="No online sample"):
         made.check("mood", bar=0.5)
     with pytest.raises(PolicyError, match="has no threshold"):
