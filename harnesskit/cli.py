@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 _HOMES = {
     **dict.fromkeys(("replay", "regression"), "run_commands"),
     **dict.fromkeys(("validate", "guards", "report_guard"), "guard_commands"),
-    **dict.fromkeys(("promote", "verify"), "review_commands"),
+    **dict.fromkeys(("sign", "decisions", "promote", "verify"), "review_commands"),
 }
 
 
@@ -230,6 +230,15 @@ def _add_review_commands(
     """Add the commands that apply a signed review, and that compute a verdict again."""
     guards = commands.add_parser("guards", parents=[shared], help="list every guard, its verdict, what would settle it")
     guards.add_argument("--out", type=Path, help="overview to write (.html, .md, .json); none when not given")
+
+    sign = commands.add_parser("sign", parents=[shared], help="sign the verdict on a guard or a regression run")
+    sign.add_argument("subject", metavar="ID|REPORT", help="a guard, a run, or a report saved as .json, checked first")
+    sign.add_argument("--author", required=True, metavar="NAME", help="who reviewed it; a record, nobody is asked")
+    sign.add_argument("--approver", metavar="NAME", help="who approved it, somebody else where the policy asks for two")
+    sign.add_argument("--note", default="", metavar="TEXT", help="free text")
+    sign.add_argument("--review-by", metavar="DATE", help="day until which it may be promoted on, e.g. 2026-12-31")
+
+    commands.add_parser("decisions", parents=[shared], help="list every signed review and whether it still holds")
 
     promote = commands.add_parser("promote", parents=[shared], help="promote a guard on its review, or take it back")
     promote.add_argument("guard", metavar="ID", help="id of a rule or case, or name of a check")

@@ -1,18 +1,74 @@
-"""The commands of a review: promote (and back), verify."""
+"""The commands of a review: sign, decisions, promote (and back), verify."""
 
 from __future__ import annotations
 
 import json
 from argparse import Namespace
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from harnesskit.commands import root_of
 from harnesskit.harness import Harness
 from harnesskit.model.config import HarnessConfig
-from harnesskit.model.errors import WorkspaceError
-from harnesskit.terminal import print_json, strict_code, tell
+from harnesskit.model.errors import ReportError, WorkspaceError
+from harnesskit.review_verify import read_report
+from harnesskit.terminal import print_json, print_table, strict_code, tell
 from harnesskit.workspace.layout import workspace_root
+
+_SHOWN = ("decision_id", "at", "subject", "guard_kind", "verdict", "author", "approver", "status")
+
+
+def run_sign(arguments: Namespace) -> int:
+    """Sign the verdict on a guard or run as it is now, or the one of a saved report if it is still that."""
+    harness = _harness(arguments)
+    found = _reviewed(harness, arguments.subject)
+    decision_id = harness.sign(
+        found, author=arguments.author, approver=arguments.approver, note=arguments.note, review_by=arguments.review_by
+    )
+    decision = found.decision
+    if arguments.json:
+        print_json({"decision_id": decision_id, "subject": decision.subject, "verdict": decision.verdict})
+    tell(arguments, f"Signed as {decision_id}: {decision}")
+    return strict_code(arguments, harness.problems())
+
+
+def _reviewed(harness: Harness, subject: str) -> Any:
+    """Return the result that is signed."""
+    path = Path(subject)
+    if path.suffix != ".json":
+        runs = set(harness.table("runs")["run_id"])
+        return harness.regression(subject) if subject in runs else harness.evidence(subject)
+    checked = harness.verify(path)
+    if not checked.same:
+        raise ReportError(f"the report {path} is not what its evidence says, so it is not signed. {checked}")
+    report = read_report(path)
+    assert report.verdict is not None  # verify() refuses a report without one
+    run = report.evidence.get("run")
+    result: Any = (
+        harness.regression(str(run))
+        if report.evidence.get("kind") == "regression"
+        else harness.evidence(checked.subject)
+    )
+    if result.decision.evidence_hash != report.verdict.evidence_hash:
+        raise ReportError(
+            f"the report {path} is sound, but not what is known of {checked.subject} by now: another policy, baseline, "
+            "or newer evidence. Make the report again, or sign its result in Python."
+        )
+    return result
+
+
+def run_decisions(arguments: Namespace) -> int:
+    """List every signed review, what was done on it, and whether it still holds."""
+    harness = _harness(arguments)
+    found = harness.decisions()
+    if arguments.json:
+        print_json({"decisions": json.loads(found.to_json(orient="records", date_format="iso"))})
+    else:
+        print_table(found.loc[:, list(_SHOWN)])
+    if found.empty:
+        tell(arguments, "Nobody has signed anything here.")
+    return strict_code(arguments, harness.problems())
 
 
 def run_promote(arguments: Namespace) -> int:

@@ -177,7 +177,8 @@ class ReviewVerbs(StoredRuns):
     def decisions(self) -> pd.DataFrame:
         """Return one row per signed review and per thing done on one, oldest first: `DECISIONS` and `status`.
 
-        ``status`` is ``signed`` (it holds), ``overdue``, ``superseded`` or ``revoked``; ``done`` for what was done.
+        ``status`` is ``signed`` (it holds), ``overdue``, ``superseded`` or ``revoked``; ``done`` for what was done; and
+        ``altered`` for a review on which nothing is promoted: its line, or the chain after it, was changed.
         """
         self.refresh()
         frame, log = self.table("decisions"), self._reviews()
@@ -185,7 +186,9 @@ class ReviewVerbs(StoredRuns):
         place = {row.decision_id: n for n, row in enumerate(rows)}
         frame = frame.sort_values("decision_id", key=lambda ids: ids.map(place), ignore_index=True)
         now = statuses(rows, (self.as_of or log.clock()).date())
-        return frame.assign(status=frame["decision_id"].map(now).astype(object))
+        status = frame["decision_id"].map(now).astype(object)
+        standing = status.isin(["signed", "overdue"]) & frame["decision_id"].isin(log.altered())
+        return frame.assign(status=status.mask(standing, "altered"))
 
     def verify(self, path: str | os.PathLike[str]) -> Verification:
         """Compute the verdict of a saved JSON report again, from the samples that it names.

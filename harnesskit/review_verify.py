@@ -84,6 +84,17 @@ def verify_report(workspace: StoredRuns, path: str | os.PathLike[str]) -> Verifi
     return Verification(report.verdict.subject, report.verdict.verdict, decision.verdict, differences, signatures)
 
 
+def read_report(path: Path) -> ReportJson:
+    """Return a report that was saved as JSON.
+
+    Raises
+    ------
+    ReportError
+        It cannot be read, or is no such report.
+    """
+    return _read(path)[1]
+
+
 def _read(path: Path) -> tuple[bytes, ReportJson]:
     try:
         data = path.read_bytes()

@@ -49,14 +49,14 @@ def _spoken(settled: Settled) -> bool:
 def _deciding(listing: dict[str, _Row], settled: Settled, policy: PromotionPolicy) -> list[str]:
     row, benefit = settled.deciding, listing["benefit"]
     if settled.verdict == "promote":
-        return [f"The rule helps: {_effect(benefit)}.", _stands(benefit, "shows a benefit")]
+        return [f"The rule helps: {_effect(benefit)}.", _stands(benefit, "shows a benefit"), _wide(benefit)]
     if settled.verdict == "retire":
         return _retired(row, benefit, listing, policy)
     needed = settled.runs_needed
     more = "" if needed is None else f"About {counted(needed, 'more replay')} would settle it."
     word = settled.reason
     if word == "insufficient_evidence" and not _spoken(settled) and row["check"] == "benefit":
-        return [f"Not decided yet: {_effect(benefit)}.", *_both_ways(listing, policy), more]
+        return [f"Not decided yet: {_effect(benefit)}.", *_both_ways(listing, policy), more + _then(listing, more)]
     if word == "candidate_not_exercised":
         return [f"{_share_read(row)}; what was not read proves nothing, for or against.", more]
     if word == "missing_data":
@@ -68,6 +68,25 @@ def _deciding(listing: dict[str, _Row], settled: Settled, policy: PromotionPolic
         bar = "" if row.get("bar") is None else f", and at most {shown(float(row['bar']))[0]} is allowed{wins}"
         return [f"The benefit is shown, but too few wins were replayed: {row.get('note') or 'thin guard'}{bar}."]
     return [_sentence(row.get("note")) or f"{name(row['check'])} is open ({word}).", more]
+
+
+def _wide(benefit: _Row) -> str:
+    """Say why a benefit is shown although its interval reaches 0, where it does."""
+    low = benefit.get("low")
+    if low is None or float(low) > 0:
+        return ""
+    return "The interval is two-sided, so it may reach 0 where the one-sided test shows a benefit."
+
+
+def _then(listing: dict[str, _Row], more: str) -> str:
+    """Say that the replays of wins are not among those of failing cases; nothing where there are no wins."""
+    blind = listing.get("blind_spot", {})
+    wins = int(blind.get("n_cases") or 0) - int(blind.get("n") or 0)
+    if not more or wins < 1:
+        return ""
+    return (
+        f" They are of failing cases; if it helps, {counted(wins, 'protected win')} still to be replayed come on top."
+    )
 
 
 def _retired(row: _Row, benefit: _Row, listing: dict[str, _Row], policy: PromotionPolicy) -> list[str]:

@@ -50,6 +50,11 @@ class DecisionLog:
         """Return the reviews, in the order in which they were written."""
         return read_decisions(self.root)[0]
 
+    def altered(self) -> set[str]:
+        """Return the ids of reviews that do not stand as they were written, or that an altered line comes after."""
+        links = read_chain(self.root / DECISIONS)
+        return {link.decision_id for link in links if link.decision_id and not whole_from(links, link.decision_id)}
+
     @contextlib.contextmanager
     def writing(self, purpose: str) -> Iterator[OpenLog]:
         """Hold the log for the time of a ``with`` block and hand it over.

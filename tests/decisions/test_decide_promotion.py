@@ -54,7 +54,18 @@ def test_an_open_trial_says_how_many_replays_would_about_settle_it():
     found = decided(*made_trial(0.07, sd=0.12, replays=2))
     assert (found.verdict, found.reason) == ("pending", "insufficient_evidence")
     assert found.runs_needed > 0
-    assert f"About {found.runs_needed} more replays would settle it." in found.reasons
+    assert f"About {found.runs_needed} more replays would settle it." in found.reasons  # every win was replayed
+
+
+def test_replays_of_wins_are_not_among_those_that_would_settle_the_effect():
+    control, candidate = made_trial(0.07, sd=0.12, replays=2)
+    failing = candidate[candidate["kind"] == "failure"]
+    found = decided(control, failing)
+    assert (found.verdict, found.reason) == ("pending", "insufficient_evidence")
+    assert any(
+        "They are of failing cases; if it helps, 12 protected wins still to be replayed come on top." in text
+        for text in found.reasons
+    )
 
 
 @pytest.mark.parametrize("reason", PENDING_REASONS)
