@@ -60,6 +60,9 @@ _HOME: dict[str, str] = {
     "replay_pairs": "harnesskit.measures.pairs",
     "decide_promotion": "harnesskit.decisions.promotion",
     "decide_regression": "harnesskit.decisions.regression",
+    "pass_rates": "harnesskit.measures.pass_rates",
+    "pass_differences": "harnesskit.measures.pass_differences",
+    "trial_costs": "harnesskit.measures.trial_costs",
     "plot_case_deltas": "harnesskit.plots.regression",
     "plot_comparison": "harnesskit.plots.regression",
     "plot_compliance": "harnesskit.plots.promotion_guard",
@@ -149,10 +152,13 @@ if TYPE_CHECKING:
     from harnesskit.measures.missing import missing_bounds as missing_bounds
     from harnesskit.measures.noise_table import noise_table as noise_table
     from harnesskit.measures.pairs import replay_pairs as replay_pairs
+    from harnesskit.measures.pass_differences import pass_differences as pass_differences
+    from harnesskit.measures.pass_rates import pass_rates as pass_rates
     from harnesskit.measures.position_bias import position_bias as position_bias
     from harnesskit.measures.ppi_mean import ppi_mean as ppi_mean
     from harnesskit.measures.promotion import promotion_evidence as promotion_evidence
     from harnesskit.measures.promotion_path import evidence_path as evidence_path
+    from harnesskit.measures.trial_costs import trial_costs as trial_costs
     from harnesskit.measures.win_evidence import win_evidence as win_evidence
     from harnesskit.model.case import EvalCase as EvalCase
     from harnesskit.model.config import HarnessConfig as HarnessConfig
