@@ -53,7 +53,7 @@ def checked_sessions(
 ) -> CheckedSessions:
     """Return sessions with what the check and the labels say of them."""
     seen, by_time = _alarmed(alarms, bar, higher_is_better, by)
-    said, disputed = _failed(labels, metric, by)
+    said, disputed = agreed_labels(labels, metric, by)
     table = seen.join(said, on="session")
     table["labelled"] = table["failed"].notna()
     table["failed"] = table["failed"].fillna(False).astype(bool)
@@ -115,7 +115,7 @@ def _truth(by: str) -> Callable[[Any], bool]:
     return truth
 
 
-def _failed(labels: pd.DataFrame | None, metric: str | None, by: str) -> tuple[pd.DataFrame, int]:
+def agreed_labels(labels: pd.DataFrame | None, metric: str | None, by: str) -> tuple[pd.DataFrame, int]:
     """Return whether each labelled session failed: the newest label of each rater, then their majority.
 
     A session whose raters are evenly split is not labelled.

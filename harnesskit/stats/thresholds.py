@@ -89,17 +89,53 @@ def certify_precision(
     if np.isnan(x).any() or len(bad) != len(x):
         raise ValueError("a threshold needs a score and a label of every session; leave out the others, and count them")
     under = x[:, None] < thresholds
-    flagged, hits = under.sum(axis=0), (under & bad[:, None]).sum(axis=0)
-    p = np.where(flagged > 0, stats.binom.sf(hits - 1, flagged, target), 1.0)
-    start = int(np.searchsorted(flagged, certifiable_count(target, delta=delta)))
+    return certify_counts(
+        under.sum(axis=0), (under & bad[:, None]).sum(axis=0), thresholds,
+        failed=float(bad.sum()), labelled=len(x), target=target, delta=delta,
+    )  # fmt: skip
+
+
+def certify_counts(
+    flagged: ArrayLike,
+    hits: ArrayLike,
+    grid: ArrayLike,
+    *,
+    failed: float,
+    labelled: float,
+    target: float,
+    delta: float = DELTA,
+    effect: float = 1.0,
+) -> Certified:
+    """Do the same as `certify_precision` from the counts under every threshold of a sorted grid.
+
+    Parameters
+    ----------
+    flagged, hits
+        Labelled sessions below each threshold, and the failed ones of these.
+    failed, labelled
+        Failed sessions, and all labelled ones.
+    effect
+        Design effect of clusters, at least 1: the test uses counts divided by it, rounded against the alarm.
+
+    Examples
+    --------
+    >>> certify_counts([10, 30], [10, 29], [0.2, 0.4], failed=40, labelled=100, target=0.8).threshold
+    0.4
+    """
+    thresholds = np.asarray(grid, dtype=float)
+    flagged, hits = np.asarray(flagged, dtype=np.int64), np.asarray(hits, dtype=np.int64)
+    count = np.floor(flagged / effect + 1e-9)
+    right = np.maximum(count - np.ceil((flagged - hits) / effect - 1e-9), 0)
+    p = np.where(count > 0, stats.binom.sf(right - 1, count, target), 1.0)
+    start = int(np.searchsorted(count, certifiable_count(target, delta=delta)))
     failing = np.flatnonzero(p[start:] > delta)
     last = start + (int(failing[0]) if len(failing) else len(p) - start) - 1
     found = last >= start
     at = last if found else min(start, len(thresholds) - 1)
-    count, right = int(flagged[at]), int(hits[at])
-    recall = right / int(bad.sum()) if found and bad.any() else float("nan")
-    more = 0 if found else _labels_needed(hits, flagged, len(x), target, delta)
-    return Certified(float(thresholds[at]) if found else None, count, right, float(p[at]), recall, more)
+    recall = float(hits[at] / failed) if found and failed else float("nan")
+    more = 0 if found else _labels_needed(hits, flagged, int(labelled), target, delta)
+    threshold = float(thresholds[at]) if found else None
+    return Certified(threshold, int(flagged[at]), int(hits[at]), float(p[at]), recall, more)
 
 
 def flagged_needed(hits: int, flagged: int, target: float, *, delta: float = DELTA, most: int = 10_000) -> int | None:
