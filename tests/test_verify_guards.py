@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import harnesskit as hk
@@ -129,3 +132,50 @@ def test_another_text_of_the_rule_does_not_hide_its_earlier_trial(forward: tuple
     rules = root / "rules.jsonl"
     rules.write_text(rules.read_text().replace("Say what was done.", "Say what was done, briefly."))
     assert hk.open(root).verify(root.parent / "report.json").recomputed == "promote"
+
+
+def rescore(root: Path, change: dict[str, float]) -> None:
+    """Write other scores of online samples over the stored ones, as somebody with an editor would."""
+    for file in root.glob("harnesskit/online/**/*.parquet"):
+        table = pa.parquet.read_table(file, partitioning=None)
+        rows = [row | {"value": change.get(row["sample_id"], row["value"])} for row in table.to_pylist()]
+        pa.parquet.write_table(pa.Table.from_pylist(rows, schema=table.schema), file)
+
+
+def test_a_score_that_a_check_rests_on_and_was_changed_is_found_out(check: Path):
+    rescore(check, {f"x{i}": 0.8 for i in range(0, 100, 10)})
+    told = cli("verify", check.parent / "report.json", "--root", check, code=1).stdout
+    assert "The evidence differs" in told
+
+
+def test_a_score_that_a_forward_trial_rests_on_and_was_changed_is_found_out(forward: tuple[Path, str]):
+    root, _ = forward
+    rescore(root, {"x-s3": 0.0})
+    assert "The evidence differs" in cli("verify", root.parent / "report.json", "--root", root, code=1).stdout
+
+
+def test_a_run_that_a_win_rests_on_and_was_changed_is_found_out(tmp_path: Path):
+    root, report = tmp_path / "work", tmp_path / "report.json"
+    made = hk.Harness.create(hk.HarnessConfig(harness_root=str(root)), replay=steady, scorer=lambda session: {})
+    made.evalset.capture(
+        session_id="s-0", kind="failure", signature=("breach:q",), baseline_scores={"q": 0.2}, replay_input={"n": 1}
+    )
+    (root / "harnesskit").mkdir(exist_ok=True)
+    (root / "harnesskit" / "metrics.toml").write_text("[metrics.q]\nthreshold = 0.5\n", encoding="utf-8")
+    made = hk.Harness.create(hk.HarnessConfig(harness_root=str(root)), replay=steady, scorer=lambda session: {})
+    [case] = made.evalset.cases("failure")
+    made.validate_now(case.id).report().save(report)
+    assert "the same, promote" in cli("verify", report, "--root", root, code=0).stdout
+    [file] = root.glob("harnesskit/runs/*/samples.jsonl")
+    changed = file.read_text().replace("0.95", "0.15", 1)
+    assert changed != file.read_text()
+    file.write_text(changed)
+    assert "differs" in cli("verify", report, "--root", root, code=1).stdout
+
+
+def steady(case: Any, context: Any) -> hk.ReplayResult:
+    """An agent that does well each time."""
+    return hk.ReplayResult(f"fresh-{next(_SESSIONS)}", scores={"q": 0.95})
+
+
+_SESSIONS = itertools.count()

@@ -10,6 +10,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from harnesskit.model.errors import PolicyError, nearest
 from harnesskit.model.policy import explain
 
+_NAMED = {
+    "mode": "budgeted", "design": "lean", "budget": 40, "alpha": 0.05, "beta": 0.10, "min_effect": 0.05,
+    "worthwhile": 0.10, "gamma": -2.0, "guard_share": 0.25, "prior_df": 3.0, "prior_sd": None, "max_failures": 4,
+    "ni_margin": 0.10, "ni_level": 0.95, "harm_bar": 12.0, "clean_bar": 0.25, "end_bar": 2.0, "min_guard_wins": 4,
+    "thin_blind_spot": 0.25, "max_blind_spot": 0.25, "harmed_share": 0.10, "min_compliance": 0.30,
+    "compliance_after": 6, "max_missing": 0.30, "max_missing_gap": 0.20, "certified": False, "two_people": False,
+    "pass_bar": 0.80, "pass_chance": 0.90, "min_passes": 5, "max_passes": 15, "min_precision": 0.80,
+    "min_recall": 0.50, "max_alarm_rate": 0.20,
+}  # fmt: skip
+"""What the bare names of policies stand for in labels. Labels are part of evidence hashes, so these values stay when a
+default changes: a frozen policy keeps its label, and a signature on it holds; the new default is named by its fields.
+"""
+
 
 class PromotionPolicy(BaseModel):
     """How a candidate rule is judged from replays, and a guard of any kind from its evidence.
@@ -146,7 +159,8 @@ class PromotionPolicy(BaseModel):
             preset = self.parse(text)
         except PolicyError:
             preset = self.budgeted()
-        fields = [f for f in type(self).model_fields if f != "name" and getattr(self, f) != getattr(preset, f)]
+        named = _NAMED | {f: getattr(preset, f) for f in preset.model_fields_set}
+        fields = [f for f in type(self).model_fields if f != "name" and getattr(self, f) != named[f]]
         return ", ".join([text, *(f"{f}={getattr(self, f)}" for f in fields)])
 
     def plain(self) -> dict[str, Any]:
