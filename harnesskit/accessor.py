@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from harnesskit.grading_accessor import GradingVerbs
+from harnesskit.health_accessor import CorpusVerbs
 from harnesskit.model.errors import FrameError
 from harnesskit.model.metrics import Metric
 from harnesskit.model.policy import RegressionPolicy
@@ -51,7 +52,7 @@ def from_json(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 @pd.api.extensions.register_dataframe_accessor("hk")
-class HkAccessor(PromotionVerbs, GradingVerbs, TrustVerbs):
+class HkAccessor(PromotionVerbs, GradingVerbs, TrustVerbs, CorpusVerbs):
     """The verbs of harnesskit on a frame; each is the public function of the same name."""
 
     def __init__(self, frame: pd.DataFrame) -> None:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import harnesskit
+from harnesskit.health_options import add_health_commands
 from harnesskit.model.errors import HarnesskitError
 
 
@@ -48,6 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 _HOMES = {
     **dict.fromkeys(("replay", "regression"), "run_commands"),
+    **dict.fromkeys(("health", "study"), "health_commands"),
     **dict.fromkeys(("validate", "guards", "report_guard"), "guard_commands"),
     **dict.fromkeys(("sign", "decisions", "promote", "verify"), "review_commands"),
 }
@@ -130,6 +132,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     _add_agent_commands(commands, shared)
     _add_review_commands(commands, shared)
+    add_health_commands(commands, shared)
 
     export = commands.add_parser("export", parents=[shared], help="write every table to one DuckDB file")
     export.add_argument("path", type=Path, help="file to write, .duckdb or .db, e.g. analysis.duckdb")

@@ -14,6 +14,7 @@ from harnesskit.agent_side import Agent, AgentSide
 from harnesskit.check_verbs import CheckVerbs
 from harnesskit.forward_verbs import ForwardVerbs
 from harnesskit.guard_verbs import GuardVerbs
+from harnesskit.health_verbs import HealthVerbs
 from harnesskit.import_verbs import ImportVerbs
 from harnesskit.live.capture import CaptureReport
 from harnesskit.live.outcome import TurnOutcome
@@ -24,6 +25,7 @@ from harnesskit.model.metrics import Metric
 from harnesskit.model.policy import RegressionPolicy
 from harnesskit.replays.pandaprobe import PandaProbe
 from harnesskit.review_verbs import ReviewVerbs
+from harnesskit.study_verbs import StudyVerbs
 from harnesskit.tables import as_utc
 from harnesskit.workspace.evalset_store import EvalSet
 from harnesskit.workspace.layout import provision, workspace_root
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from harnesskit.trials.regression_report import RegressionReport
 
 
-class Harness(GuardVerbs, ForwardVerbs, CheckVerbs, ReviewVerbs, ImportVerbs):
+class Harness(GuardVerbs, ForwardVerbs, CheckVerbs, ReviewVerbs, ImportVerbs, HealthVerbs, StudyVerbs):
     """One workspace: its tables, the verbs that decide from stored runs, and those that meet a live agent.
 
     The tables are described at `harnesskit.tables.Tables`. Without a replay function everything but replaying works.

@@ -37,6 +37,8 @@ COMMAND_LINE = {
     "import_commands",
     "run_commands",
     "guard_commands",
+    "health_commands",
+    "health_options",
     "review_commands",
     "terminal",
     "__main__",

@@ -46,9 +46,9 @@ def near_duplicates(cases: pd.DataFrame, case_id: str) -> pd.DataFrame:
         raise FrameError(f"near_duplicates(): there is no case {case_id!r}{nearest(case_id, ids)}.")
     kinds = rows["kind"].tolist() if "kind" in rows else [None] * len(rows)
     labels = signatures(rows)
-    inputs = [_canonical(value) for value in rows["replay_input"]]
+    inputs = [canonical_input(value) for value in rows["replay_input"]]
     at = ids.index(case_id)
-    words = _words(inputs[at])
+    words = words_of(inputs[at])
     found = []
     for place, other in enumerate(inputs):
         if place == at or other is None or inputs[at] is None:
@@ -56,7 +56,7 @@ def near_duplicates(cases: pd.DataFrame, case_id: str) -> pd.DataFrame:
         if other == inputs[at]:
             found.append((ids[place], kinds[place], "same input", 1.0))
         elif labels[place] == labels[at]:
-            share = _jaccard(words, _words(other))
+            share = _jaccard(words, words_of(other))
             if share >= ALIKE:
                 found.append((ids[place], kinds[place], "same signature, similar text", share))
     found.sort(key=lambda one: (-one[3], one[0]))
@@ -84,7 +84,7 @@ def _listed(value: Any) -> list[Any]:
     return list(value) if hasattr(value, "__iter__") and not isinstance(value, str) else []
 
 
-def _canonical(value: Any) -> str | None:
+def canonical_input(value: Any) -> str | None:
     """Return an input as JSON with sorted keys, None when there is none."""
     if isinstance(value, str):
         try:
@@ -96,7 +96,8 @@ def _canonical(value: Any) -> str | None:
     return None if value is None else json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
 
 
-def _words(text: str | None) -> frozenset[str]:
+def words_of(text: str | None) -> frozenset[str]:
+    """Return the different words of a text, numbers counting as one word."""
     return frozenset(_WORD.findall(_DIGITS.sub("0", (text or "").casefold())))
 
 

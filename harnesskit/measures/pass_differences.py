@@ -117,9 +117,9 @@ def _both(before: pd.DataFrame, after: pd.DataFrame, groups: list[str], trials: 
     kept = [*keys, "n", "passed", "cluster", "pass_at", "cell"]
     sides = [side.assign(cell=side.index)[kept] for side in (before, after)]
     both = sides[0].merge(sides[1], on=keys, how="outer", suffixes=("_b", "_a"))
-    common = np.minimum(both["n_b"].fillna(0), both["n_a"].fillna(0)).to_numpy(dtype=np.int64)
+    common = both[["n_b", "n_a"]].fillna(0).min(axis=1).to_numpy(dtype=np.int64)
     scored = trials[trials["passed"].notna()]
-    rank = np.asarray(scored.groupby("cell", sort=False).cumcount())
+    rank = np.asarray(scored.groupby("cell", sort=False).cumcount(), dtype=np.int64)
     size = int(trials["cell"].max()) + 1 if len(trials) else 1
     cell = scored["cell"].to_numpy(dtype=np.int64)
     for side in ("b", "a"):

@@ -113,6 +113,7 @@ def _of_k(found: TrialPasses, k: int) -> pd.DataFrame:
     size = len(first)
     n, c = (cells[name].to_numpy(dtype=float) for name in ("n", "passed"))
     short, barred = n < k, cells["pass_at"].notna().to_numpy()[first]
+    enough = np.bincount(group, ~short, minlength=size)
     out = cells.loc[first, found.groups].reset_index(drop=True)
     out["k"], out["pass_at"] = k, cells["pass_at"].to_numpy(dtype=float)[first]
     cluster = groups_of(cells["cluster"])
@@ -120,7 +121,8 @@ def _of_k(found: TrialPasses, k: int) -> pd.DataFrame:
         solved = np.where(short, 0.0, rate)
         mean = case_rates(solved, group, cluster=cluster, trials=np.maximum(n, 1), n_groups=size)
         for column, values in ((name, mean.mean), (f"{ends}_low", mean.low), (f"{ends}_high", mean.high)):
-            out[column] = np.where(barred, values, np.nan)
+            known = barred if column == name else barred & (enough > 0)  # 0 of nothing has no interval
+            out[column] = np.where(known, values, np.nan)
         out[f"{name}_enough"] = np.where(barred, _mean_of(solved, group, ~short, size), np.nan)
         out["n_units"] = mean.units
     counts = {"n_cases": np.ones(len(n)), "n_trials": n, "n_short": short, "n_unscored": cells["n_unscored"],

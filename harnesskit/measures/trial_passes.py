@@ -54,13 +54,13 @@ def trial_passes(
         rows = rows[rows["counts"].ne(False).fillna(True)]
     unmatched = int(rows["case_id"].isna().sum())
     rows = _every_metric(rows[rows["case_id"].notna()])
-    value = _values(rows, caller)
+    value = read_values(rows, caller)
     groups = list(dict.fromkeys([*by, "metric", *(["grader"] if _several_graders(rows) else [])]))
     cell_keys = list(dict.fromkeys([*groups, "case_id"]))
-    cell = _codes(rows, cell_keys)
+    cell = codes_of(rows, cell_keys)
     trial, extra = _trial_rows(rows, value, cell)
-    bars = _bars(rows, value, metrics, pass_at, caller)
-    passed = _passed(rows["metric"].to_numpy(dtype=object)[trial["row"]], trial["value"].to_numpy(dtype=float), bars)
+    bars = metric_bars(rows, value, metrics, pass_at, caller)
+    passed = passes(rows["metric"].to_numpy(dtype=object)[trial["row"]], trial["value"].to_numpy(dtype=float), bars)
     if unscored == "fail":
         passed = np.where(np.isnan(passed) & trial["value"].isna().to_numpy(), 0.0, passed)
     trials = pd.DataFrame({"cell": trial["cell"].to_numpy(dtype=np.int64), "passed": passed})
@@ -94,7 +94,8 @@ def _several_graders(rows: pd.DataFrame) -> bool:
     return bool((rows[["metric", "grader"]].dropna().drop_duplicates()["metric"].value_counts() > 1).any())
 
 
-def _values(rows: pd.DataFrame, caller: str) -> NDArray[np.float64]:
+def read_values(rows: pd.DataFrame, caller: str) -> NDArray[np.float64]:
+    """Return the scores, NaN where a row has none."""
     if rows["value"].map(lambda one: isinstance(one, str)).any() if rows["value"].dtype == object else False:
         raise FrameError(f"{caller} needs numbers in 'value'; found text. Scores that are text have no bar to pass.")
     value = pd.to_numeric(rows["value"]).to_numpy(dtype=float, na_value=np.nan).copy()
@@ -104,7 +105,7 @@ def _values(rows: pd.DataFrame, caller: str) -> NDArray[np.float64]:
     return value
 
 
-def _codes(rows: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
+def codes_of(rows: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
     """Return one number per different combination, from 0 in the order of values."""
     code = np.zeros(len(rows), dtype=np.int64)
     for column in columns:
@@ -117,7 +118,7 @@ def _trial_rows(
     rows: pd.DataFrame, value: NDArray[np.float64], cell: NDArray[np.int64]
 ) -> tuple[pd.DataFrame, NDArray[np.int64]]:
     """Return one row per trial (cell, row, value), in order, and the cell of every row that is no trial of its own."""
-    named = _codes(rows, [c for c in _TRIAL if c in rows])
+    named = codes_of(rows, [c for c in _TRIAL if c in rows])
     alone = rows["trial"].isna().to_numpy() if "trial" in rows else np.ones(len(rows), dtype=bool)
     if "sample_id" in rows:
         own = pd.factorize(rows["sample_id"])[0].astype(np.int64)
@@ -138,18 +139,18 @@ def _trial_rows(
     return trials, np.bincount(cell, minlength=1) - np.bincount(trials["cell"], minlength=max(len(np.unique(cell)), 1))
 
 
-def _bars(
+def metric_bars(
     rows: pd.DataFrame, value: NDArray[np.float64], metrics: Metrics, pass_at: PassAt, caller: str
 ) -> dict[str, PassBar]:
+    """Return the bar of every metric of the rows."""
     names = rows["metric"].to_numpy(dtype=object)
     scored = ~np.isnan(value)
-    values = {
-        str(name): group.to_numpy(dtype=np.float64) for name, group in pd.Series(value[scored]).groupby(names[scored])
-    }
+    grouped = pd.Series(value[scored]).groupby(names[scored])
+    values: dict[str, NDArray[np.float64]] = {str(name): np.asarray(group, dtype=float) for name, group in grouped}
     return pass_bars(values, names, metrics, pass_at, by=caller)
 
 
-def _passed(metric: NDArray[Any], value: NDArray[np.float64], bars: dict[str, PassBar]) -> NDArray[np.float64]:
+def passes(metric: NDArray[Any], value: NDArray[np.float64], bars: dict[str, PassBar]) -> NDArray[np.float64]:
     """Return 1 for a trial that passes, 0 for one that fails, NaN for one without a score or a bar."""
     code, names = pd.factorize(metric)
     bar = np.array([bars[str(name)].score for name in names] or [np.nan])[code]
