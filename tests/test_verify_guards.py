@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from matplotlib.figure import Figure
 
 import harnesskit as hk
 from harnesskit.model.errors import ReportError, WorkspaceError
+from harnesskit.reports.document import Chart
+from harnesskit.reports.promotion_sections import path_chart
 from harnesskit.workspace.online import write_online
 from tests.test_check_verbs import workspace
 from tests.test_forward_verbs import played, score, with_rule
@@ -127,6 +131,16 @@ def test_sessions_of_a_forward_trial_that_are_gone_are_named(forward: tuple[Path
         hk.open(root).verify(root.parent / "report.json")
 
 
+def test_the_page_on_a_forward_trial_counts_sessions(forward: tuple[Path, str]):
+    root, rule = forward
+    found = hk.open(root).evidence(rule)
+    page = found.report().render(".html").decode()
+    assert re.search(r"benefit: [0-9.]+ after \d+ sessions, at or beyond the boundary of 20", page)
+    [chart] = path_chart(found.path, ("e",), "Evidence", unit="session")
+    assert isinstance(chart, Chart)
+    assert chart.plot(chart.frame, ax=Figure().subplots()).get_xlabel().startswith("live sessions in the trial")
+
+
 def test_another_text_of_the_rule_does_not_hide_its_earlier_trial(forward: tuple[Path, str]):
     root, _ = forward
     rules = root / "rules.jsonl"
@@ -166,6 +180,9 @@ def test_a_run_that_a_win_rests_on_and_was_changed_is_found_out(tmp_path: Path):
     [case] = made.evalset.cases("failure")
     made.validate_now(case.id).report().save(report)
     assert "the same, promote" in cli("verify", report, "--root", root, code=0).stdout
+    page = made.evidence(case.id).report().render(".md").decode()
+    assert "Runs of it that fail: from now on every regression run replays it." in page
+    assert "seed (None)" not in page
     [file] = root.glob("harnesskit/runs/*/samples.jsonl")
     changed = file.read_text().replace("0.95", "0.15", 1)
     assert changed != file.read_text()

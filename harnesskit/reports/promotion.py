@@ -141,7 +141,8 @@ def _target(
         return []
     blocks: list[Block] = [Prose(tuple(effect_words(rows, decision, effects, frozen)), listed=True)]
     each = "session" if is_forward(rows) else "replay of a failing case"
-    blocks += path_chart(path, ("z", "e"), f"Evidence after each {each}, against its boundaries")
+    title, unit = f"Evidence after each {each}, against its boundaries", "session" if is_forward(rows) else "replay"
+    blocks += path_chart(path, ("z", "e"), title, unit=unit)
     if effects is not None and len(effects):
         caption = "What each failing case did, one row per case; those that gave rise to the guard come first"
         blocks.append(Table("effects", caption, effects, EFFECTS))
@@ -190,7 +191,9 @@ def _rules(
         if frozen.get("prior_sd"):
             source = {"measured": "measured here", "given": "given"}.get(str(frozen.get("noise")), "assumed")
             fixed.append(f"the noise of one run ({float(frozen['prior_sd']):.3f}, {source})")
-        words.append(f"{', '.join(fixed)} and the seed ({frozen.get('seed')}).")
+        if frozen.get("seed") is not None:
+            fixed.append(f"the seed ({frozen['seed']})")
+        words.append(f"{', '.join(fixed[:-1])} and {fixed[-1]}." if len(fixed) > 1 else f"{fixed[0]}.")
     elif is_forward(rows):
         words.append("Arms, metric and policy were fixed when the first session was assigned.")
     elif not frozen and arms is None:

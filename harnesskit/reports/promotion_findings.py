@@ -20,6 +20,13 @@ def is_forward(rows: _Rows) -> bool:
     return "randomised" in rows
 
 
+_KINDS = {
+    "case": "Runs of it that fail: from now on every regression run replays it.",
+    "check": "Labels to come that say otherwise of the sessions it stops, or of those it lets pass.",
+}
+"""What would overturn a promotion that is not of a rule."""
+
+
 def overturn_words(decision: Decision, rows: _Rows, frozen: Mapping[str, Any], wins: pd.DataFrame | None) -> list[str]:
     """Return what would overturn the verdict, in sentences."""
     left = len(frozen.get("held_out", ()))
@@ -31,11 +38,9 @@ def overturn_words(decision: Decision, rows: _Rows, frozen: Mapping[str, Any], w
         seen = 0 if wins is None or wins.empty else int((~wins["replayed"].fillna(False).astype(bool)).sum())
         unseen = f" ({counted(seen, 'win')} not replayed in this trial)" if seen else ""
         said = [
-            (
-                "A protected win that turns out to be harmed: the regression run of the new active set, due "
-                "after promoting, "
-                f"looks for it{unseen}."
-            ),
+            _KINDS.get(str(decision.guard_kind))
+            or "A protected win that turns out to be harmed: the regression run of the new active set, due after "
+            f"promoting, looks for it{unseen}.",
             _if_true_effect(rows.get("benefit", {}), replayed=not is_forward(rows)),
             elsewhere if left else "",
         ]
@@ -196,14 +201,14 @@ def _once(policy: Mapping[str, Any]) -> str:
     return f"{1 / float(beta):.0f}" if beta else "ten"
 
 
-def path_finding(path: pd.DataFrame) -> str:
+def path_finding(path: pd.DataFrame, unit: str = "replay") -> str:
     """Return what the chart of the evidence shows, in a sentence."""
     said = []
     for check, rows in path.groupby("check", sort=False):
         last = rows.iloc[-1]
         beyond = "at or beyond" if float(last["evidence"]) >= float(last["bound"]) else "below"
         said.append(
-            f"{check}: {float(last['evidence']):.3g} after {counted(int(last['replays']), 'replay')}, {beyond} "
+            f"{check}: {float(last['evidence']):.3g} after {counted(int(last['replays']), unit)}, {beyond} "
             "the boundary "
             f"of {float(last['bound']):.3g}"
         )

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from harnesskit.model.decision import Decision
 from harnesskit.model.text import counted, visible
+from harnesskit.plots.axes import name_x
 from harnesskit.plots.promotion import plot_evidence_path
 from harnesskit.reports.document import Block, Chart, Prose
 from harnesskit.reports.promotion_findings import path_finding
 from harnesskit.reports.promotion_words import more_of, status_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _CHART_ROWS = 7
 
@@ -48,10 +52,18 @@ def verdict_words(decision: Decision) -> str:
     return f"{decision.verdict}: {word}{more}{needed}"
 
 
-def path_chart(path: pd.DataFrame | None, scales: Sequence[str], title: str) -> list[Block]:
+def path_chart(path: pd.DataFrame | None, scales: Sequence[str], title: str, *, unit: str = "replay") -> list[Block]:
     """Return the chart of an evidence path on one of these scales; nothing where there is none."""
     if path is None or path.empty:
         return []
     rows = path[path["scale"].isin(list(scales)).to_numpy(dtype=bool)]
     drawn = rows[rows["evidence"].notna().to_numpy(dtype=bool)]
-    return [Chart(plot_evidence_path, drawn, title, path_finding(drawn), _CHART_ROWS)] if len(drawn) else []
+    plot = _session_path if unit == "session" else plot_evidence_path
+    return [Chart(plot, drawn, title, path_finding(drawn, unit), _CHART_ROWS)] if len(drawn) else []
+
+
+def _session_path(path: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the path of a forward trial, whose steps are live sessions."""
+    axes = plot_evidence_path(path, ax=ax)
+    name_x(axes, "live sessions in the trial, with and without the guard")
+    return axes
