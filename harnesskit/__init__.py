@@ -56,6 +56,7 @@ _HOME: dict[str, str] = {
     "check_evidence": "harnesskit.measures.check_evidence",
     "calibrate": "harnesskit.measures.calibration",
     "sweep_thresholds": "harnesskit.measures.threshold_sweep",
+    "labelled_scores": "harnesskit.measures.labelled_scores",
     "metric_agreement": "harnesskit.measures.metric_agreement",
     "replay_gate": "harnesskit.measures.gate_replay",
     "read_labels": "harnesskit.importers.label_files",
@@ -154,8 +155,8 @@ if TYPE_CHECKING:
     from harnesskit.importers.label_files import read_labels as read_labels
     from harnesskit.measures.agreement import agreement as agreement
     from harnesskit.measures.agreement import label_confusion as label_confusion
-    from harnesskit.measures.case_timeline import case_timeline as case_timeline
     from harnesskit.measures.calibration import calibrate as calibrate
+    from harnesskit.measures.case_timeline import case_timeline as case_timeline
     from harnesskit.measures.check_evidence import check_evidence as check_evidence
     from harnesskit.measures.clusters import compare_clusters as compare_clusters
     from harnesskit.measures.comparison import compare_runs as compare_runs
@@ -175,6 +176,7 @@ if TYPE_CHECKING:
     from harnesskit.measures.guard_wins import guard_wins as guard_wins
     from harnesskit.measures.judge_votes import judge_ledger as judge_ledger
     from harnesskit.measures.judge_votes import judge_votes as judge_votes
+    from harnesskit.measures.labelled_scores import labelled_scores as labelled_scores
     from harnesskit.measures.ledger import evidence_ledger as evidence_ledger
     from harnesskit.measures.metric_agreement import metric_agreement as metric_agreement
     from harnesskit.measures.missing import missing_bounds as missing_bounds
@@ -207,11 +209,11 @@ if TYPE_CHECKING:
     from harnesskit.model.policy import RegressionPolicy as RegressionPolicy
     from harnesskit.model.promotion_policy import PromotionPolicy as PromotionPolicy
     from harnesskit.model.replay import ReplayResult as ReplayResult
-    from harnesskit.plots.case_timeline import plot_case_timeline as plot_case_timeline
-    from harnesskit.plots.coverage import plot_coverage as plot_coverage
     from harnesskit.plots.calibration import plot_gate_replay as plot_gate_replay
     from harnesskit.plots.calibration import plot_scores_by_label as plot_scores_by_label
     from harnesskit.plots.calibration import plot_threshold_sweep as plot_threshold_sweep
+    from harnesskit.plots.case_timeline import plot_case_timeline as plot_case_timeline
+    from harnesskit.plots.coverage import plot_coverage as plot_coverage
     from harnesskit.plots.flips import plot_flips as plot_flips
     from harnesskit.plots.grader_trust import plot_agreement as plot_agreement
     from harnesskit.plots.grader_trust import plot_confusion as plot_confusion

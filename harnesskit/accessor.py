@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from harnesskit.calibration_accessor import CalibrationVerbs
 from harnesskit.grading_accessor import GradingVerbs
 from harnesskit.health_accessor import CorpusVerbs
 from harnesskit.model.errors import FrameError
@@ -52,7 +53,7 @@ def from_json(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 @pd.api.extensions.register_dataframe_accessor("hk")
-class HkAccessor(PromotionVerbs, GradingVerbs, TrustVerbs, CorpusVerbs):
+class HkAccessor(PromotionVerbs, GradingVerbs, TrustVerbs, CalibrationVerbs, CorpusVerbs):
     """The verbs of harnesskit on a frame; each is the public function of the same name."""
 
     def __init__(self, frame: pd.DataFrame) -> None:

@@ -48,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 _HOMES = {
+    "calibrate": "calibration_commands",
     **dict.fromkeys(("replay", "regression"), "run_commands"),
     **dict.fromkeys(("health", "study"), "health_commands"),
     **dict.fromkeys(("validate", "guards", "report_guard"), "guard_commands"),
@@ -133,6 +134,8 @@ def build_parser() -> argparse.ArgumentParser:
     _add_agent_commands(commands, shared)
     _add_review_commands(commands, shared)
     add_health_commands(commands, shared)
+
+    _add_calibrate(commands, shared)
 
     export = commands.add_parser("export", parents=[shared], help="write every table to one DuckDB file")
     export.add_argument("path", type=Path, help="file to write, .duckdb or .db, e.g. analysis.duckdb")
@@ -256,6 +259,23 @@ def _add_review_commands(
         "verify", parents=[shared], help="compute the verdict of a JSON report again; exit 1 when it differs"
     )
     verify.add_argument("report", type=Path, help="report that was saved as .json")
+
+
+def _add_calibrate(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], shared: argparse.ArgumentParser
+) -> None:
+    """Add the command that holds thresholds against labels."""
+    calibrate = commands.add_parser("calibrate", parents=[shared], help="say how far a breach means a failure")
+    calibrate.add_argument(
+        "--labels", metavar="FILE", help="CSV, JSON, JSON lines; 'cases': failures and wins (default: the workspace's)"
+    )
+    calibrate.add_argument("--metric", action="append", metavar="NAME", help="only this metric (several times: these)")
+    calibrate.add_argument("--grader", metavar="NAME", help="whose scores (default: who scored most)")
+    calibrate.add_argument("--target-precision", type=float, default=0.9, metavar="X", help="default 0.9")
+    calibrate.add_argument("--cost-missed", type=float, metavar="X", help="what a missed failure costs")
+    calibrate.add_argument("--cost-false-alarm", type=float, metavar="X", help="what a false alarm costs")
+    calibrate.add_argument("--policy", default="default", help="default, or reference")
+    calibrate.add_argument("--out", type=Path, help="report to write (.html, .md, .json); none when not given")
 
 
 def _shared_options(root: str) -> argparse.ArgumentParser:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from harnesskit.agent_side import Agent, AgentSide
+from harnesskit.calibration_verbs import CalibrationVerbs
 from harnesskit.check_verbs import CheckVerbs
 from harnesskit.forward_verbs import ForwardVerbs
 from harnesskit.guard_verbs import GuardVerbs
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
     from harnesskit.trials.regression_report import RegressionReport
 
 
-class Harness(GuardVerbs, ForwardVerbs, CheckVerbs, ReviewVerbs, ImportVerbs, HealthVerbs, StudyVerbs):
+class Harness(
+    GuardVerbs, ForwardVerbs, CheckVerbs, ReviewVerbs, ImportVerbs, HealthVerbs, StudyVerbs, CalibrationVerbs
+):
     """One workspace: its tables, the verbs that decide from stored runs, and those that meet a live agent.
 
     The tables are described at `harnesskit.tables.Tables`. Without a replay function everything but replaying works.

@@ -35,6 +35,7 @@ COMMAND_LINE = {
     "cli",
     "commands",
     "import_commands",
+    "calibration_commands",
     "run_commands",
     "guard_commands",
     "health_commands",

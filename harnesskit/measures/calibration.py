@@ -28,7 +28,7 @@ from harnesskit.stats.sweeps import (
     share_band,
     sweep,
 )
-from harnesskit.stats.thresholds import DELTA, certify_counts
+from harnesskit.stats.thresholds import certify_counts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +56,7 @@ def calibrate(
     labels: pd.DataFrame | Mapping[Any, Any] | None = None,
     *,
     target_precision: float = 0.9,
-    delta: float = DELTA,
+    delta: float = 0.1,
     cost_missed: float | None = None,
     cost_false_alarm: float | None = None,
     thresholds: Iterable[float] | None = None,

@@ -37,9 +37,7 @@ def warning_of(one: SessionScores, row: dict[str, Any], *, lost: bool) -> str:
         said.append("No labelled session has a score of this metric: the distribution is all there is.")
     if row["state"] == "not calibrated":
         good = row["n_labelled"] - row["n_failed"]
-        said.append(
-            f"Only {row['n_failed']} failed and {good} good sessions are labelled; {_FEWEST} of each are asked."
-        )
+        said.append(f"Only {row['n_failed']} failed and {good} good sessions have a label; it takes {_FEWEST} of each.")
     if row["n_label_only"] > 0 and row["n_labelled"]:
         said.append(f"{counted(row['n_label_only'], 'labelled session')} without a score of this metric: in no rate.")
     if row["n_disputed"]:

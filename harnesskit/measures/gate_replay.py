@@ -108,7 +108,7 @@ def _series(scores: pd.DataFrame, labels: pd.DataFrame | None) -> _Series:
     of = np.zeros(len(table), dtype=np.int64)
     of[one] = sessions
     said = agreed_labels(labels, None, _BY)[0]["failed"].astype(float)
-    failed = said.reindex(ids).to_numpy(dtype=float) if len(ids) else np.array([])
+    failed = np.asarray(said.reindex(ids), dtype=np.float64)
     return _Series(table, of, failed, int(np.isnan(value).sum()))
 
 
@@ -118,8 +118,8 @@ def _turns(rows: pd.DataFrame, sessions: NDArray[Any], one: NDArray[Any]) -> NDA
         frame = pd.DataFrame({"session": sessions, "sample": pd.factorize(rows["sample_id"])[0]})
         first = frame.drop_duplicates()
         place = first.assign(turn=first.groupby("session").cumcount()).set_index("sample")["turn"]
-        return place.reindex(frame["sample"]).to_numpy(dtype=np.int64)
-    return pd.Series(one).groupby(one).cumcount().to_numpy(dtype=np.int64)
+        return np.asarray(place.reindex(frame["sample"]), dtype=np.int64)
+    return np.asarray(pd.Series(one).groupby(one).cumcount(), dtype=np.int64)
 
 
 def _row(series: _Series, window: int, target: float, gain: float, drop: float) -> dict[str, Any]:

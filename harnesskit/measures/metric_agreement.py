@@ -40,8 +40,8 @@ def metric_agreement(
 
     Examples
     --------
-    >>> rows = [("a", "coherence", 0.2), ("a", "plan_quality", 0.3), ("b", "coherence", 0.9), ("b", "plan_quality", 0.1)]
-    >>> metric_agreement(pd.DataFrame(rows, columns=["session_id", "metric", "value"]))["agree"].tolist()
+    >>> scores = pd.DataFrame({"session_id": ["a", "b"] * 2, "metric": ["coherence"] * 2 + ["plan_quality"] * 2})
+    >>> metric_agreement(scores.assign(value=[0.2, 0.9, 0.3, 0.1]))["agree"].tolist()
     [0.5, 0.5]
     """
     check_policy(policy, "metric_agreement()")

@@ -107,3 +107,15 @@ GATE_REPLAY = Contract(
         "recall_low": "lower end of its 95 % interval (Clopper-Pearson)", "recall_high": "upper end",
     },
 )  # fmt: skip
+
+LABELLED_SCORES = Contract(
+    name="labelled scores",
+    grain="session and metric",
+    key=("session_id", "metric"),
+    columns={
+        "session_id": "the session",
+        "metric": "name of the metric",
+        "value": "its score, reduced to one; missing when unscored",
+        "failed": "whether people call it failed; missing without a label, or when raters are evenly split",
+    },
+)

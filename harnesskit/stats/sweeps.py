@@ -86,8 +86,8 @@ def sweep(scores: ArrayLike, failed: ArrayLike, grid: ArrayLike) -> Sweep:
 
 def f1_scores(hits: ArrayLike, flagged: ArrayLike, failed: ArrayLike) -> Floats:
     """Return 2 hits / (flagged + failed), 0 where nothing was flagged and nothing failed."""
-    total = np.asarray(flagged, dtype=float) + np.asarray(failed, dtype=float)
-    out = np.zeros_like(total)
+    total = np.asarray(np.asarray(flagged, dtype=float) + np.asarray(failed, dtype=float))
+    out: Floats = np.zeros(total.shape)
     np.divide(2.0 * np.asarray(hits, dtype=float), total, out=out, where=total > 0)
     return out
 
