@@ -20,7 +20,13 @@ import harnesskit as hk
 
 GOLDEN = Path(__file__).parent / "golden" / "public_api.txt"
 ROOT = Path(__file__).resolve().parent.parent
-ACCESSOR_FILES = ("accessor.py", "grading_accessor.py", "health_accessor.py", "promotion_accessor.py", "trust_accessor.py")
+ACCESSOR_FILES = (
+    "accessor.py",
+    "grading_accessor.py",
+    "health_accessor.py",
+    "promotion_accessor.py",
+    "trust_accessor.py",
+)
 HEAVY = ("pandas", "matplotlib", "scipy", "nbconvert")
 PLAIN = [name for name in hk.__all__ if not name.startswith("__")]
 

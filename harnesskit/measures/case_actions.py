@@ -99,8 +99,10 @@ def _reason(action: str, row: Any, state: Any, chance: float) -> str:
             "passed, and the run before did; whether that is more than chance, the regression report says"
         )
     if action == "repair":
-        turned = f"{row.flip_rate:.0%} of two trials of one run disagree ({counted(int(row.n_repeats), 'repeat')})"
-        return f"flaky: {turned}; the task, the grader or the bar needs repair before it can tell anything"
+        return (
+            f"flaky: two trials of one run disagree {row.flip_rate:.0%} of the time "
+            f"({counted(int(row.n_repeats), 'repeat')}, {row.passed} of {trials} passed)"
+        )
     if action == "try_as_win":
         return (
             f"{said}; the chance that it passes 80 % of the time is {chance:.2f}: the failure is fixed, try it as a win"

@@ -178,7 +178,8 @@ def _estimates(out: pd.DataFrame) -> None:
         out[name] = out[name].astype(float).fillna(0.0)
     n, passed, repeats = (out[c].to_numpy(dtype=float) for c in ("n_trials", "passed", "n_repeats"))
     turned = out["_turned"].to_numpy(dtype=float)
-    out["pass_low"], out["pass_high"] = count_bounds(passed, n)
+    for name, ends in zip(("pass_low", "pass_high"), count_bounds(passed, n), strict=True):
+        out[name] = np.where(n > 0, ends, np.nan)
     out["flip_rate"] = np.where(repeats > 0, out["_flips"] / np.maximum(repeats, 1), np.nan)
     surely = count_bounds(turned, repeats)[0] > FLAKY_SHARE
     at_most = count_bounds(turned, repeats, confidence=0.90)[1] <= STEADY_SHARE

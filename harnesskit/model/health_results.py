@@ -57,7 +57,7 @@ CORPUS_HEALTH = Contract(
         "passed": "trials of these that pass",
         "n_unscored": "trials of these runs without a verdict, because a score is missing",
         "pass_low": "lower end of the 95 % interval of its pass rate over all of these runs (Clopper-Pearson)",
-        "pass_high": "upper end of that interval; 0 to 1 says nothing is known",
+        "pass_high": "upper end of that interval; missing without a trial",
         "flip_rate": "chance that two trials of one run disagree, estimated over the runs with two trials or more",
         "n_repeats": "trials of the runs with two trials or more: what flip_rate and stability rest on",
         "stability": "flaky, steady, or too few runs to say",

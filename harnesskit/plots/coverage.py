@@ -14,6 +14,7 @@ from harnesskit.plots.axes import BAD, BASELINE, CANDIDATE, Mark, axes_for, lege
 from harnesskit.plots.columns import numbers
 from harnesskit.plots.labels import left_to_right, plain, row_labels
 
+LABEL_LIMIT = 56
 _MARKS = {
     "add": ("no case: add one", Mark(BAD, "v")),
     "attach_input": ("no replayable case: attach an input", Mark(BASELINE, "s", filled=False)),
@@ -65,8 +66,8 @@ def plot_coverage(coverage: pd.DataFrame, *, ax: Axes | None = None, top: int = 
             axes.scatter(100 * numbers(part["share"]), at, zorder=4, gid=action, **mark.scatter())
             handles.append(mark.handle(word))
     axes.set_xlim(left=0)
-    texts = [_name(row) for row in shown.to_dict("records")]
-    names = row_labels(texts, limit=46).by_text
+    texts = slice_names(shown)
+    names = row_labels(texts, limit=LABEL_LIMIT).by_text
     left = len(rows) - len(shown)
     name_rows(axes, [*(left_to_right(names[t]) for t in texts), *([f"others ({left:,})"] if left else [])])
     name_x(axes, "share of the traffic, %, with its 95 % interval")
@@ -74,13 +75,37 @@ def plot_coverage(coverage: pd.DataFrame, *, ax: Axes | None = None, top: int = 
     return axes
 
 
-def _name(row: dict[Any, Any]) -> str:
-    """Return a signature as its labels, a slice as ``slice: value``."""
-    text = plain(row["value"])
-    if row["by"] != "signature":
-        return f"{plain(row['by'])}: {text}"
+def slice_names(coverage: pd.DataFrame) -> list[str]:
+    """Return how each row is named in a chart: a signature by its labels, a slice as ``slice: value``.
+
+    Examples
+    --------
+    >>> slice_names(pd.DataFrame({"by": ["signature", "topic"], "value": ['["breach:p","breach:q"]', "refunds"]}))
+    ['breach: p, q', 'topic: refunds']
+    """
+    texts = slice_texts(coverage)
+    return [
+        text if by == "signature" else f"{plain(by)}: {text}" for by, text in zip(coverage["by"], texts, strict=True)
+    ]
+
+
+def slice_texts(coverage: pd.DataFrame) -> list[str]:
+    """Return the value of each row, a signature as its labels, those of one condition together."""
+    return [
+        _labels(plain(value)) if by == "signature" else plain(value)
+        for by, value in zip(coverage["by"], coverage["value"], strict=True)
+    ]
+
+
+def _labels(text: str) -> str:
     try:
         labels = json.loads(text)
     except ValueError:
         return text
-    return " + ".join(str(label) for label in labels) if isinstance(labels, list) else text
+    if not isinstance(labels, list):
+        return text
+    groups: dict[str, list[str]] = {}
+    for label in map(str, labels):
+        head, colon, rest = label.partition(":")
+        groups.setdefault(head if colon else label, []).extend([rest] if colon else [])
+    return " + ".join(f"{head}: {', '.join(rest)}" if rest else head for head, rest in groups.items())

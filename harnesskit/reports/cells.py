@@ -16,12 +16,12 @@ import pandas as pd
 from harnesskit.model.text import shorten
 
 Kind = Literal[
-    "text", "number", "change", "count", "percent", "interval", "of", "pair", "arrow", "mark", "flag", "status",
-    "state", "time", "auto",
+    "text", "number", "change", "count", "percent", "interval", "range", "of", "pair", "arrow", "mark", "flag",
+    "status", "state", "time", "auto",
 ]  # fmt: skip
 DASH = "–"
 TEXT_LIMIT = 400
-NUMERIC: tuple[Kind, ...] = ("number", "change", "count", "percent", "interval", "of", "pair", "arrow")
+NUMERIC: tuple[Kind, ...] = ("number", "change", "count", "percent", "interval", "range", "of", "pair", "arrow")
 SYMBOLS = {
     "regressed": "▼", "improved": "▲", "unchanged": "●", "inconclusive": "○", "skipped": "×",
     "met": "✓", "unmet": "✗", "unknown": "?", "pass": "✓", "fail": "✗", "promote": "✓", "retire": "✗", "pending": "○",
@@ -41,8 +41,8 @@ class Column:
     kind
         What its values are; ``auto`` decides by the values, ``mark`` is a flag that shows only when it is set.
     other
-        The column with the upper end of an interval, the whole that a count is of, the second of a pair, or the flag
-        that makes a status suspect.
+        The column with the upper end of an interval (of a change) or range (of a share), the whole that a count is of,
+        the second of a pair, or the flag that makes a status suspect.
     rare
         Whether it is seldom needed: folded under the table where the format can fold.
     """
@@ -79,11 +79,13 @@ def cell(value: Any, kind: Kind = "auto", high: Any = None) -> Cell:
     ('', 'nan', 'yes', '[1, "a"]')
     >>> cell(-0.2, "interval", high=0.05).text
     '-0.200 to +0.050'
+    >>> cell(0.61, "range", high=0.81).text
+    '0.610 to 0.810'
     >>> cell("inconclusive", "status", high=True).text, cell(0.9, "arrow", high=0.62).text
     ('○ suspect', '0.900 → 0.620')
     """
-    if kind == "interval":
-        return Cell(_interval(value, high), kind)
+    if kind in ("interval", "range"):
+        return Cell(_interval(value, high, signed=kind == "interval"), kind)
     if kind == "arrow":
         return Cell(f"{cell(value, 'number').text} → {cell(high, 'number').text}", kind)
     if kind in ("of", "pair"):
@@ -179,11 +181,11 @@ def _digits(value: Any, kind: Kind) -> str:
     return number(float(value), signed=kind == "change")
 
 
-def _interval(low: Any, high: Any) -> str:
+def _interval(low: Any, high: Any, *, signed: bool) -> str:
     ends = [None if missing(end) or math.isinf(end) else float(end) for end in (low, high)]
     if ends[0] is None and ends[1] is None:
         return DASH
     if ends[0] is None or ends[1] is None:
         only, word = (ends[1], "below") if ends[0] is None else (ends[0], "above")
-        return f"{word} {number(only or 0.0, signed=True)}"
-    return f"{number(ends[0], signed=True)} to {number(ends[1], signed=True)}"
+        return f"{word} {number(only or 0.0, signed=signed)}"
+    return f"{number(ends[0], signed=signed)} to {number(ends[1], signed=signed)}"

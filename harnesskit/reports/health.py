@@ -10,7 +10,8 @@ import pandas as pd
 from harnesskit.model.health_results import ACTIONS, CASE_TIMELINE, CORPUS_HEALTH, COVERAGE, TOO_FEW
 from harnesskit.model.text import counted
 from harnesskit.plots.case_timeline import plot_case_timeline
-from harnesskit.plots.coverage import plot_coverage
+from harnesskit.plots.coverage import LABEL_LIMIT, plot_coverage, slice_names, slice_texts
+from harnesskit.plots.labels import label_keys
 from harnesskit.reports.cells import Column
 from harnesskit.reports.document import Block, Chart, Code, Prose, Section, Table, Tally
 from harnesskit.reports.model import Report
@@ -22,7 +23,7 @@ _CASES = (
     Column("reason", "Why", "text"),
     Column("timeline", "Runs", "text"),
     Column("passed", "Passed", "of", "n_trials"),
-    Column("pass_low", "95 % interval", "interval", "pass_high"),
+    Column("pass_low", "95 % interval", "range", "pass_high"),
     Column("stability", "Stability", "text"),
     Column("n_repeats", "Repeats", "count", rare=True),
     Column("informs", "Tells a change", "text", rare=True),
@@ -38,7 +39,7 @@ _COVERAGE = (
     Column("action", "Do", "text"),
     Column("n_sessions", "Sessions", "count"),
     Column("share", "Share", "number"),
-    Column("low", "95 % interval", "interval", "high"),
+    Column("low", "95 % interval", "range", "high"),
     Column("n_replayable", "Replayable", "of", "n_cases"),
     Column("n_failures", "Failures / wins", "pair", "n_wins"),
 )
@@ -124,8 +125,8 @@ _READ = (
         f"confidence, which takes 14 repeats without a turn; anything else: {TOO_FEW}."
     ),
     (
-        "A case that always passes, or always fails, tells nothing about a change until it turns; a win of that kind is "
-        "worth protecting all the same."
+        "A case that always passes, or always fails, tells nothing about a change until it turns; a win of that kind "
+        "is worth protecting all the same."
     ),
     "With many cases a few look flaky or broken by chance: this page says where to look, and decides nothing.",
 )
@@ -151,7 +152,7 @@ def _uncovered(coverage: pd.DataFrame) -> list[str]:
     said = [f"{share:.1%} of the scored sessions ({low:.1%} to {high:.1%}) have a signature without a replayable case."]
     first = coverage[(coverage["by"] != "traffic") & (coverage["action"] == "add")].head(1)
     for one in first.to_dict("records"):
-        said.append(f"Add first: {one['by']} {one['value']}: {one['reason']}.")
+        said.append(f"Add first: {slice_names(first)[0]}: {one['reason']}.")
     return said
 
 
@@ -160,8 +161,16 @@ def _traffic(coverage: pd.DataFrame) -> list[Block]:
     finding = " ".join(_uncovered(coverage)) or "No session was scored."
     chart = Chart(plot_coverage, coverage, "Share of the traffic, and whether it has a case", finding,
                   min(len(parts), 20) + 1)  # fmt: skip
-    table = Table("coverage", "One row per signature and slice value, what to add first on top", coverage, _COVERAGE)
-    return [*([chart] if len(parts) else []), table]
+    told = coverage.assign(value=slice_texts(coverage))
+    table = Table("coverage", "One row per signature and slice value, what to add first on top", told, _COVERAGE)
+    return [*([chart, *_keys(parts)] if len(parts) else []), table]
+
+
+def _keys(parts: pd.DataFrame) -> list[Block]:
+    """Return the table of what the keys in the chart stand for, nothing when there are none."""
+    keys = label_keys(slice_names(parts.head(20)), LABEL_LIMIT)
+    columns = (Column("key", "Key", "text"), Column("text", "Stands for", "text"))
+    return [] if keys.empty else [Table("keys_coverage", "Names behind the keys in the chart", keys, columns)]
 
 
 def _timeline(timeline: pd.DataFrame) -> list[Block]:
