@@ -65,3 +65,17 @@ def test_the_notebook_on_graders_finds_the_planted_failure_rate(tmp_path: Path):
     _, low, high, judge = (float(part) for part in printed.splitlines()[1].split())
     assert judge < low < 0.185 < high
     assert (tmp_path / "graders.csv").is_file()
+
+
+def test_the_notebook_on_the_eval_set_finds_the_planted_traffic_without_a_case(tmp_path: Path):
+    texts = execute(FOLDER / "06_corpus_health.ipynb", tmp_path)
+    assert any("14 of 81 cases with something to do" in text for text in texts)
+    page = (tmp_path / "corpus-health.html").read_text(encoding="utf-8")
+    assert "Add first: breach: argument_correctness, coherence, task_completion, tool_correctness: 130 sessions" in page
+
+
+def test_the_study_notebook_leaves_a_change_of_two_cases_open(tmp_path: Path):
+    """Two planted drops among 72 cases: the mean over all cases cannot tell them from noise, the regression can."""
+    texts = execute(FOLDER / "07_study.ipynb", tmp_path)
+    assert any("surely changed: nothing" in text for text in texts)
+    assert "whether it changed is open" in (tmp_path / "study.html").read_text(encoding="utf-8")
