@@ -22,9 +22,9 @@ _FACTS = (
     Column("n_labelled", "Labelled", "count"),
     Column("n_failed", "Failed", "count"),
     Column("threshold", "Threshold", "number"),
-    Column("precision", "Precision", "number"), Column("precision_low", "95 %", "interval", "precision_high"),
-    Column("recall", "Recall", "number"), Column("recall_low", "95 % ", "interval", "recall_high"),
-    Column("f1", "F1", "number"), Column("f1_low", "95 %  ", "interval", "f1_high"),
+    Column("precision", "Precision", "number"), Column("precision_low", "95 %", "range", "precision_high"),
+    Column("recall", "Recall", "number"), Column("recall_low", "95 % ", "range", "recall_high"),
+    Column("f1", "F1", "number"), Column("f1_low", "95 %  ", "range", "f1_high"),
     Column("tp", "Failed, breach", "count", rare=True), Column("fp", "Good, breach", "count", rare=True),
     Column("fn", "Failed, none", "count", rare=True), Column("tn", "Good, none", "count", rare=True),
     Column("n_label_only", "Labels without a score", "count", rare=True),
@@ -39,7 +39,7 @@ _CHOICES = (
     Column("lowest_threshold", "Lowest", "number"),
     Column("lowest_recall", "Its recall", "number"),
     Column("best_threshold", "Best F1 at", "number"),
-    Column("best_threshold_low", "95 %", "interval", "best_threshold_high"),
+    Column("best_threshold_low", "95 %", "range", "best_threshold_high"),
     Column("best_f1", "F1 here", "number"),
     Column("best_f1_expected", "F1 expected", "number"),
     Column("cheapest_threshold", "Cheapest", "number"),
@@ -49,14 +49,14 @@ _SWEEP = (
     Column("metric", "Metric", "text"), Column("threshold", "Threshold", "number"),
     Column("breaches", "In breach", "of", "n_scored"),
     Column("tp", "Failed", "count"), Column("fp", "Good", "count"), Column("fn", "Missed", "count"),
-    Column("precision", "Precision", "number"), Column("precision_low", "band", "interval", "precision_high"),
-    Column("recall", "Recall", "number"), Column("recall_low", "band ", "interval", "recall_high"),
-    Column("f1", "F1", "number"), Column("f1_low", "band  ", "interval", "f1_high"),
+    Column("precision", "Precision", "number"), Column("precision_low", "band", "range", "precision_high"),
+    Column("recall", "Recall", "number"), Column("recall_low", "band ", "range", "recall_high"),
+    Column("f1", "F1", "number"), Column("f1_low", "band  ", "range", "f1_high"),
 )  # fmt: skip
 _AGREEMENT = (
     Column("metric_a", "Metric", "text"), Column("metric_b", "and", "text"), Column("n", "Sessions", "count"),
     Column("share_scored", "Of all", "percent"), Column("agree", "One verdict", "number"),
-    Column("low", "95 %", "interval", "high"),
+    Column("low", "95 %", "range", "high"),
 )  # fmt: skip
 _MOST = 6
 
@@ -108,7 +108,7 @@ def calibration_report(
     sections = [
         Section("In short", (Prose(tuple(_in_short(row) for row in _records(table)), listed=True),)),
         Section("At the configured threshold", (*_warnings(table), facts)),
-        Section("Which threshold", (_choice_words(table), Table("choices", "One row per metric", table, _CHOICES))),
+        Section("Which threshold", (_choice_words(table), Table("choices", "One row per metric", table, _choices(table)))),
     ]
     if sweep is not None:
         SWEEP.require(sweep, "metric", "threshold", "precision", "recall", "f1", by="calibration_report()")
@@ -130,6 +130,12 @@ _READ = (
     "F1 here is too good: the threshold was chosen on the same labels. F1 expected is corrected for that.",
     "Labels that were not drawn at random (only sessions that alarmed, say) make recall and F1 those of such sessions.",
 )
+
+
+def _choices(table: pd.DataFrame) -> tuple[Column, ...]:
+    """Return the columns of the choices; those on costs only where costs were given."""
+    costs = "cheapest_cost" in table and bool(table["cheapest_cost"].notna().any())
+    return _CHOICES if costs else tuple(one for one in _CHOICES if not one.name.startswith("cheapest"))
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
