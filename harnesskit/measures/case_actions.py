@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from harnesskit.measures.win_rows import HOPELESS
 from harnesskit.model.health_results import ACTIONS, TOO_FEW
 from harnesskit.model.promotion_policy import PromotionPolicy
 from harnesskit.model.text import counted
+from harnesskit.stats.beta_pass import PRIOR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FEW_TRIALS = 5
 """Trials below which a case has to be replayed before anything can be said."""
-HOPELESS = 0.20
-"""Chance of a good enough pass rate at which a win is demoted, as in the review of a win."""
 
 
 def case_actions(
@@ -26,8 +26,8 @@ def case_actions(
 ) -> tuple[NDArray[Any], list[str], NDArray[np.int64]]:
     """Return the action of each case, its reason, and its place in the order of pressing ones.
 
-    A win is demoted, and a failure tried as a win, by the rule of the review of a win: the chance, under a flat prior,
-    that its pass rate reaches the bar, from the newest control run (the newest run without one).
+    A win is demoted, and a failure tried as a win, by the rule of the review of a win: the chance that its pass rate
+    reaches the bar, under the same prior, from the newest control run (the newest run without one).
 
     Parameters
     ----------
@@ -41,8 +41,8 @@ def case_actions(
     rules = PromotionPolicy.parse("budgeted")
     state = _now_standing(out, timeline)
     n, passed = state["n"].to_numpy(dtype=float), state["passed"].to_numpy(dtype=float)
-    chance = stats.beta.sf(rules.pass_bar, passed + 1, n - passed + 1)
-    enough, win = n >= FEW_TRIALS, out["kind"].eq("win").to_numpy(dtype=bool)
+    chance = stats.beta.sf(rules.pass_bar, PRIOR.a + passed, PRIOR.b + n - passed)
+    enough, win = n >= rules.min_passes, out["kind"].eq("win").to_numpy(dtype=bool)
     limit = now - pd.Timedelta(days=stale_days)
     trials = out["n_trials"].to_numpy(dtype=float)
     old_run = (out["last_at"] < limit).fillna(False).to_numpy(dtype=bool)

@@ -77,7 +77,7 @@ def corpus_health(
     >>> cases = pd.DataFrame({"case_id": ["a", "b"], "kind": "win", "replayable": [True, False]})
     >>> runs = pd.DataFrame({"case_id": "a", "metric": "q", "run_id": "r", "value": [0.9, 0.2, 0.8, 0.1, 0.9]})
     >>> corpus_health(cases, runs, pass_at=0.5)[["case_id", "action", "stability"]].to_numpy().tolist()
-    [['b', 'attach_input', 'too few runs to say'], ['a', 'demote', 'flaky']]
+    [['b', 'attach_input', 'too few runs to say'], ['a', 'repair', 'flaky']]
     """
     CASES.require(cases, "case_id", by=_BY)
     known = Metrics.of(metrics)
