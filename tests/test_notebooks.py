@@ -79,3 +79,13 @@ def test_the_study_notebook_leaves_a_change_of_two_cases_open(tmp_path: Path):
     texts = execute(FOLDER / "07_study.ipynb", tmp_path)
     assert any("surely changed: nothing" in text for text in texts)
     assert "whether it changed is open" in (tmp_path / "study.html").read_text(encoding="utf-8")
+
+
+def test_the_calibration_notebook_finds_the_planted_precision(tmp_path: Path):
+    """Failed sessions lie far below good ones: alarms are right, a threshold is certified, and the page is written."""
+    texts = execute(FOLDER / "03_calibration.ipynb", tmp_path)
+    assert any("certified_threshold" in text for text in texts)
+    assert texts[-1].strip() == "calibration.html"
+    page = (tmp_path / "calibration.html").read_text(encoding="utf-8")
+    assert "has precision above 0.800 with confidence" in page
+    assert "only where the gate" in page
