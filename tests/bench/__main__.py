@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.bench.calibrating import bench_calibrating
 from tests.bench.capturing import bench_capture, bench_matching
 from tests.bench.comparing import bench_analysis
 from tests.bench.deciding import bench_deciding
@@ -33,6 +34,7 @@ BENCHMARKS = {
     "aside": bench_aside,
     "analysis": bench_analysis,
     "deciding": bench_deciding,
+    "calibrating": bench_calibrating,
     "grading": bench_grading,
 }
 

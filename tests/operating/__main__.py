@@ -8,14 +8,15 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tests.operating.calibration_world import calibration_text, simulate_calibration
 from tests.operating.cells import MAIN, OTHERS, STRESS
 from tests.operating.forward_world import forward_text, simulate_forward
 from tests.operating.promotion_table import promotion_text, simulate_promotion
 from tests.operating.table import simulate, text
 from tests.operating.win_world import simulate_wins, wins_text
 
-TABLES = ("regression", "promotion", "forward", "wins")
-SEEDS = {"regression": 5000, "promotion": 5000, "forward": 9000, "wins": 9000}
+TABLES = ("regression", "promotion", "forward", "wins", "calibration")
+SEEDS = {"regression": 5000, "promotion": 5000, "forward": 9000, "wins": 9000, "calibration": 9000}
 
 
 def asked(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -45,6 +46,7 @@ def one_table(name: str, found: argparse.Namespace) -> tuple[str, list[Any]]:
         "promotion": lambda: (simulate_promotion(jobs=found.jobs, **how), promotion_text),
         "forward": lambda: (simulate_forward(jobs=found.jobs, **how), forward_text),
         "wins": lambda: (simulate_wins(**how), wins_text),
+        "calibration": lambda: (simulate_calibration(jobs=found.jobs, **how), calibration_text),
     }  # fmt: skip
     rows, shown = tables[name]()
     return shown(rows), rows
