@@ -83,6 +83,12 @@ class CorpusVerbs:
 
         return case_timeline(self._frame, metrics=metrics, pass_at=pass_at, roles=roles)
 
+    def duplicate_cases(self) -> pd.DataFrame:
+        """See `harnesskit.duplicate_cases`."""
+        from harnesskit.measures.duplicate_cases import duplicate_cases
+
+        return duplicate_cases(self._frame)
+
     def coverage(self, traffic: pd.DataFrame, *, slices: Sequence[str] = ()) -> pd.DataFrame:
         """See `harnesskit.coverage`."""
         from harnesskit.measures.coverage import coverage

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -83,8 +84,17 @@ class HealthVerbs(Tables):
             corpus_health(cases, rows, as_of=now, stale_days=stale_days, **bars),
             case_timeline(rows, **bars),
             coverage(cases, traffic, slices=named) if len(traffic) else coverage(cases, traffic).head(0),
-            f"harnesskit health --root {getattr(self, 'given', self.root)}",
+            self._health_line(pass_at, slices, as_of, stale_days),
         )
+
+    def _health_line(self, pass_at: object, slices: Sequence[str] | None, as_of: object, stale_days: int) -> str:
+        """Return the command that makes this table again; a mapping of bars has no option and is left out."""
+        words = ["harnesskit", "health", "--root", str(getattr(self, "given", self.root))]
+        words += ["--pass-at", str(pass_at)] if isinstance(pass_at, int | float) else []
+        for name in slices or ():
+            words += ["--slice", name]
+        words += ["--as-of", str(as_of)] if as_of is not None else []
+        return shlex.join([*words, "--stale-days", str(stale_days)])
 
     def _label_slices(self, cases: pd.DataFrame, online: pd.DataFrame) -> list[str]:
         """Return the keys of the attributes of online samples that are prefixes of labels of cases."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -98,6 +99,7 @@ class StudyVerbs(Tables):
         samples = self.sql(script("queries/study_samples.sql"), runs=chosen)
         if scores.empty:
             raise WorkspaceError(f"study(): the runs {listed(chosen)} hold no trials of cases; import or replay some.")
+        k = [k] if isinstance(k, int) else list(k)
         more = [by] if isinstance(by, str) else list(by or ())
         common: dict[str, Any] = {"k": k, "pass_at": pass_at, "metrics": self.metrics, "unscored": unscored}
         return StudyResult(
@@ -107,8 +109,21 @@ class StudyVerbs(Tables):
             scores,
             samples,
             tuple(chosen),
-            f"harnesskit study --root {getattr(self, 'given', self.root)}",
+            self._study_line(runs, metric, by, k=k, baseline=baseline, pass_at=pass_at, unscored=unscored),
         )
+
+    def _study_line(self, *named: str | Sequence[str] | None, **set_to: Any) -> str:
+        """Return the command that makes this study again; a mapping of bars has no option and is left out."""
+        words = ["harnesskit", "study", "--root", str(getattr(self, "given", self.root))]
+        for option, given in zip(("--run", "--metric", "--by"), named, strict=True):
+            for name in [given] if isinstance(given, str) else list(given or ()):
+                words += [option, name]
+        k = set_to["k"]
+        words += ["--k", ",".join(str(one) for one in ([k] if isinstance(k, int) else k))]
+        words += ["--baseline", set_to["baseline"]] if set_to["baseline"] is not None else []
+        words += ["--pass-at", str(set_to["pass_at"])] if isinstance(set_to["pass_at"], int | float) else []
+        words += ["--unscored-fail"] if set_to["unscored"] == "fail" else []
+        return shlex.join(words)
 
     def _study_runs(self, runs: str | Sequence[str] | None) -> list[str]:
         if runs is not None:
