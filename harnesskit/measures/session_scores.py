@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -92,20 +92,35 @@ def session_scores(
         raise PolicyError(f"{by}: reduce must be one of {', '.join(get_args(Reduce))}; found {reduce!r}.")
     CASE_SCORES.require(scores, "session_id", "metric", "value", by=by)
     said = label_frame(labels)
-    rows = scores[scores["session_id"].notna() & scores["metric"].notna()]
+    known = scores["session_id"].notna() & scores["metric"].notna()
+    rows = scores if known.all() else scores[known]
     value = _numbers(rows, by)
     codes, names = pd.factorize(rows["metric"], sort=True)
     sessions, ids = pd.factorize(rows["session_id"].astype(str))
-    clusters = _clusters(rows, sessions, len(ids))
-    agreed: dict[str | None, tuple[pd.Series[Any], int]] = {}
+    clusters, texts = _clusters(rows, sessions, len(ids)), np.asarray(ids, dtype=object)
+    agreed: dict[str | None, _Said] = {}
     for code, name in enumerate(names):
         mine = codes == code
         _one_grader(rows, mine, str(name), by)
         own = str(name) if said is not None and "metric" in said and (said["metric"] == name).any() else None
         if own not in agreed:
             frame, disputed = agreed_labels(_whole(said) if own is None else said, own, by)
-            agreed[own] = frame["failed"].astype(float), disputed
-        yield _one(metrics[str(name)], sessions[mine], ids, value[mine], clusters, agreed[own], reduce)
+            agreed[own] = _said(frame["failed"], ids, disputed)
+        yield _one(metrics[str(name)], sessions[mine], texts, value[mine], clusters, agreed[own], reduce)
+
+
+class _Said(NamedTuple):
+    """What labels say of every session that has a score of anything; how many sessions they are on."""
+
+    failed: NDArray[np.float64]
+    sessions: int
+    disputed: int
+
+
+def _said(labels: pd.Series[Any], ids: pd.Index[Any], disputed: int) -> _Said:
+    place = labels.index.get_indexer(ids) if len(labels) else np.full(len(ids), -1)
+    known = labels.to_numpy(dtype=float) if len(labels) else np.array([np.nan])
+    return _Said(np.where(place >= 0, known[place], np.nan), len(labels), disputed)
 
 
 def _whole(said: pd.DataFrame | None) -> pd.DataFrame | None:
@@ -116,10 +131,10 @@ def _whole(said: pd.DataFrame | None) -> pd.DataFrame | None:
 def _one(
     metric: Metric,
     sessions: NDArray[np.int64],
-    ids: pd.Index[Any],
+    names: NDArray[Any],
     value: NDArray[np.float64],
     clusters: NDArray[np.int64] | None,
-    labels: tuple[pd.Series[Any], int],
+    labels: _Said,
     reduce: Reduce,
 ) -> SessionScores:
     low = -np.inf if metric.low is None else metric.low - 1e-9 * (metric.span or 1.0)
@@ -127,17 +142,15 @@ def _one(
     usable = np.isfinite(value)
     odd = usable & ((value < low) | (value > high))
     usable &= ~odd
-    seen = np.zeros(len(ids), dtype=bool)
+    seen = np.zeros(len(names), dtype=bool)
     seen[sessions] = True
-    count = np.bincount(sessions[usable], minlength=len(ids))
+    count = np.bincount(sessions[usable], minlength=len(names))
     reduced = _reduced(sessions[usable], value[usable], count, metric, reduce)
-    said, disputed = labels
-    place = said.index.get_indexer(ids) if len(said) else np.full(len(ids), -1)
-    failed = np.where(place >= 0, said.to_numpy(dtype=float)[place] if len(said) else np.nan, np.nan)
-    label_only = len(said) - int((seen & (count > 0) & ~np.isnan(failed)).sum())
+    failed = labels.failed
+    label_only = labels.sessions - int((seen & (count > 0) & ~np.isnan(failed)).sum())
     return SessionScores(
-        metric, np.asarray(ids)[seen], reduced[seen], None if clusters is None else clusters[seen], failed[seen],
-        int(odd.sum()), label_only, disputed, int((count > 1).sum()),
+        metric, names[seen], reduced[seen], None if clusters is None else clusters[seen], failed[seen],
+        int(odd.sum()), label_only, labels.disputed, int((count > 1).sum()),
     )  # fmt: skip
 
 

@@ -137,9 +137,10 @@ def _rows(one: SessionScores, grid: tuple[float, ...] | None, policy: str) -> pd
     value, turned = oriented(one, thresholds, policy)
     scored, at = one.scored, one.labelled
     reverse = slice(None, None, -1) if one.metric.higher_is_better is False else slice(None)
-    seen = sweep(value[scored], np.zeros(int(scored.sum()), dtype=bool), turned)
     found = sweep(value[at], one.failed[at] > 0, turned)
-    table = pd.DataFrame({"threshold": turned, "breaches": seen.flagged, "n_scored": seen.labelled})
+    rest = value[scored & ~at]
+    breaches = found.flagged + sweep(rest, np.zeros(len(rest), dtype=bool), turned).flagged
+    table = pd.DataFrame({"threshold": turned, "breaches": breaches, "n_scored": found.labelled + len(rest)})
     table = table.assign(**counts_of(found), **_rates(found, policy, design_effect(one)))
     table["threshold"] = np.abs(table["threshold"]) * np.sign(thresholds[reverse])
     table.insert(0, "metric", one.metric.name)

@@ -44,7 +44,8 @@ def bench_calibrating(places: Places) -> list[Row]:
     rows = []
     for way, (name, naive) in enumerate((("sweep", one), ("calibrate", one * (1 + DRAWS)))):
         mine = times.of(way)
-        rows.append(Row(f"{name}, {what}", shown(mine), shown(naive), note, naive / mine, None, LEAST, least=True))
+        bound = LEAST if name == "calibrate" else None  # one pass from text keys costs more than its counting
+        rows.append(Row(f"{name}, {what}", shown(mine), shown(naive), note, naive / mine, None, bound, least=True))
     return rows
 
 
