@@ -9,5 +9,5 @@ UNION ALL
 SELECT s.sample_id, s.run_id, r.role, s.arm, s.case_id, s.trial, s.pair, NULL, NULL, NULL, s.status, s.occurred_at
 FROM samples AS s JOIN runs AS r USING (run_id)
 WHERE r.role IN ('control', 'replay') AND s.counts AND s.case_id IS NOT NULL AND (r.rule_id IS NULL OR s.arm = 'control')
-    AND NOT EXISTS (SELECT 1 FROM scores AS g WHERE g.sample_id = s.sample_id)
+    AND NOT EXISTS (SELECT 1 FROM raw.all_scores AS g WHERE g.run_id = s.run_id AND g.sample_id = s.sample_id)
 ORDER BY case_id, run_id, sample_id, metric, grader;

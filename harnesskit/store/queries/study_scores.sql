@@ -10,5 +10,5 @@ SELECT s.sample_id, s.run_id, r.role, s.arm, s.case_id, coalesce(c.kind, known_k
     coalesce(s.reason, s.status), s.occurred_at, s.candidate_surfaced
 FROM samples AS s LEFT JOIN runs AS r USING (run_id) LEFT JOIN cases AS c USING (case_id)
 WHERE s.run_id IN (SELECT unnest($runs)) AND s.counts AND s.case_id IS NOT NULL
-    AND NOT EXISTS (SELECT 1 FROM scores AS g WHERE g.sample_id = s.sample_id)
+    AND NOT EXISTS (SELECT 1 FROM raw.all_scores AS g WHERE g.run_id = s.run_id AND g.sample_id = s.sample_id)
 ORDER BY run_id, case_id, sample_id, metric, grader;
