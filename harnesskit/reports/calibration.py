@@ -105,10 +105,11 @@ def calibration_report(
     CALIBRATION.require(calibration, "metric", "state", "warning", by="calibration_report()")
     table = calibration.reset_index(drop=True)
     facts = Table("metrics", "One row per metric", table, _FACTS)
+    choices = Table("choices", "One row per metric", table, _choices(table))
     sections = [
         Section("In short", (Prose(tuple(_in_short(row) for row in _records(table)), listed=True),)),
         Section("At the configured threshold", (*_warnings(table), facts)),
-        Section("Which threshold", (_choice_words(table), Table("choices", "One row per metric", table, _choices(table)))),
+        Section("Which threshold", (_choice_words(table), choices)),
     ]
     if sweep is not None:
         SWEEP.require(sweep, "metric", "threshold", "precision", "recall", "f1", by="calibration_report()")

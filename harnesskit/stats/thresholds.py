@@ -127,7 +127,7 @@ def certify_counts(
     count = np.floor(flagged / effect + 1e-9)
     right = np.maximum(count - np.ceil((flagged - hits) / effect - 1e-9), 0)
     p = np.where(count > 0, stats.binom.sf(right - 1, count, target), 1.0)
-    start = int(np.searchsorted(count, certifiable_count(target, delta=delta)))
+    start = _first_tested(count, certifiable_count(target, delta=delta), labelled / effect)
     failing = np.flatnonzero(p[start:] > delta)
     last = start + (int(failing[0]) if len(failing) else len(p) - start) - 1
     found = last >= start
@@ -136,6 +136,19 @@ def certify_counts(
     more = 0 if found else _labels_needed(hits, flagged, int(labelled), target, delta)
     threshold = float(thresholds[at]) if found else None
     return Certified(threshold, int(flagged[at]), int(hits[at]), float(p[at]), recall, more)
+
+
+def _first_tested(count: NDArray[np.float64], fewest: int, labelled: float) -> int:
+    """Return the place of the first threshold tested, chosen without labels.
+
+    A tenth of the labelled sessions, at least the fewest that can certify and at most half as many again: a test of
+    the fewest fails at one wrong alarm, and ends the sequence early (simulated: recall .39 against .45 at 160 labels).
+    Where the grid jumps over that count, the fewest.
+    """
+    wanted = min(max(fewest, labelled / 10), 1.5 * fewest)
+    start = int(np.searchsorted(count, wanted))
+    jumped = start >= len(count) or count[start] > 2 * wanted
+    return int(np.searchsorted(count, fewest)) if jumped else start
 
 
 def flagged_needed(hits: int, flagged: int, target: float, *, delta: float = DELTA, most: int = 10_000) -> int | None:
