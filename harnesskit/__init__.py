@@ -119,7 +119,7 @@ __all__ = ["__version__", *_HOME]
 
 def __getattr__(name: str) -> Any:
     """Load a public name at its first use, and the frame accessor with it."""
-    if name in ("graders", "replays", "testing"):  # hk.graders.exact, hk.replays.from_agent, hk.testing.check_grader
+    if name in ("graders", "replays", "review", "testing"):  # hk.graders.exact, hk.review.label
         return importlib.import_module(f"harnesskit.{name}")
     home = _HOME.get(name)
     if home is None:

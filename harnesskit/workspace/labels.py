@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from harnesskit.workspace.atomic import append_line, json_line_bytes
 from harnesskit.workspace.documents import kind_of
 from harnesskit.workspace.fields import Fields
 from harnesskit.workspace.jsonlines import JsonLines
@@ -47,6 +48,22 @@ def read_labels(root: Path) -> tuple[list[LabelRow], list[Problem]]:
             rows.setdefault(key, row)
         problems.extend(finding.at(SOURCE, LABELS, line.line) for finding in fields.findings)
     return list(rows.values()), [*lines.problems, *problems]
+
+
+def append_label(root: Path, row: LabelRow) -> None:
+    """Append one label to the file of the workspace, and return when it is on disk; nothing is ever rewritten.
+
+    Raises
+    ------
+    WorkspaceError
+        The file cannot be written.
+    """
+    record = {name: value for name, value in row._asdict().items() if value is not None}
+    if row.at is not None:
+        record["at"] = row.at.isoformat()
+    path = root / LABELS
+    path.parent.mkdir(parents=True, exist_ok=True)
+    append_line(path, json_line_bytes(record))
 
 
 def _label(fields: Fields) -> LabelRow | None:
