@@ -32,8 +32,8 @@ BEFORE = 10.0
 def one_run_factor(known: HarmPrior, runs: WinRuns) -> float:
     """Return by how much one run may raise the evidence of harm to its win, as the runs so far tell.
 
-    With a bank it is fixed before the first replay. Without, COLLAPSE over the share of low runs, at most 8: (low +
-    .02 BEFORE) / (runs + BEFORE).
+    With a bank it is fixed before the first replay. Without, COLLAPSE over the share of low runs, 1 to 8: (low + .02
+    BEFORE) / (runs + BEFORE).
 
     Examples
     --------
@@ -46,7 +46,7 @@ def one_run_factor(known: HarmPrior, runs: WinRuns) -> float:
     >>> for row in ([0.2, 0.1], [0.8, 0.9], [0.2, 0.2]):
     ...     runs.add(0, True, np.array(row))
     >>> round(one_run_factor(known, runs), 2)
-    1.53
+    1.0
     """
     if not known.fresh:
         return known.one_run
@@ -56,7 +56,7 @@ def one_run_factor(known: HarmPrior, runs: WinRuns) -> float:
     low = sum(candidate) + sum(control)
     made = int(runs.n_candidate.sum() + runs.n_fresh.sum())
     share = (low + BEFORE * COLLAPSE / ONE_RUN_CAPTURE) / (made + BEFORE)
-    return min(ONE_RUN_CAPTURE, COLLAPSE / share)
+    return min(ONE_RUN_CAPTURE, max(COLLAPSE / share, 1.0))
 
 
 def _low(rows: Sequence[Floats], far: float, best: float = -np.inf) -> int:

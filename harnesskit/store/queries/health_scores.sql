@@ -1,5 +1,5 @@
--- One row per counting sample, metric and grader of captures, controls and replays; a sample without any score has one
--- row without a metric. Arms under a rule on trial are left out: they try what may never be taken.
+-- One row per counting sample, metric and grader of captures, controls and replays.
+-- A sample without any score has one row without a metric. Arms under a rule on trial are left out: they try what may never be taken.
 SELECT g.sample_id, g.run_id, g.role, g.arm, g.case_id, g.trial, g.pair, g.metric, g.grader, g.value, g.status,
     g.occurred_at
 FROM case_scores AS g JOIN (SELECT run_id, rule_id FROM runs) AS r USING (run_id)
